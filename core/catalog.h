@@ -1,0 +1,59 @@
+/* catalog.h: what is known of models and GPUs. The rows are generated at build time from core/data/ (every row has
+ * its source) by native/gen_catalog.c; the tables are constants. */
+#ifndef GP_CATALOG_H
+#define GP_CATALOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shape.h"
+
+typedef enum { GP_CONFIDENCE_LOW, GP_CONFIDENCE_MEDIUM, GP_CONFIDENCE_HIGH } gp_confidence;
+
+typedef struct {
+    const char *id;       /* "meta-llama/Llama-3.1-8B" */
+    const char *family;
+    int release_year;
+    gp_shape shape;
+    uint64_t published_params; /* 0 = none published */
+    const char *license;
+    const char *source;   /* where shapes and count come from */
+    gp_confidence confidence;
+} gp_model_row;
+
+/* 0 or NaN-free "unknown is absent": a figure that is not known is 0 here and absent in reports. */
+typedef struct {
+    const char *name;     /* "H100 SXM5 80GB" */
+    const char *aliases;  /* separated by '|', "" when none */
+    const char *vendor, *architecture;
+    double memory_gb_nominal;   /* marketing size, 1e9 or 2^30 as the vendor pleases; textbook ledger only */
+    uint64_t memory_bytes;      /* what the driver shows (visible MiB * 2^20); 0 = unknown */
+    double bandwidth_bytes_per_s;
+    double bf16_flops, fp16_flops, fp8_flops, fp32_flops; /* dense peaks per second, 0 = unknown or not supported */
+    bool bf16, fp8, fp4, flash_attention_2;
+    double nvlink_bytes_per_s;  /* per direction, 0 = none */
+    int release_year;
+    const char *source, *memory_source;
+    gp_confidence confidence;
+} gp_gpu_row;
+
+int gp_catalog_model_count(void);
+const gp_model_row *gp_catalog_model(int index);
+int gp_catalog_gpu_count(void);
+const gp_gpu_row *gp_catalog_gpu(int index);
+
+/* Row of an id or alias: exact, then ignoring case, spaces, '-', '_', '/' and the owner part of a model id
+ * ("llama-3.1-8b", "h100", "rtx 4090", "A100-80GB"). An ambiguous short name gives the most common variant, a fixed
+ * rule of core/data/aliases.json. NULL when unknown. */
+const gp_model_row *gp_catalog_find_model(const char *name);
+const gp_gpu_row *gp_catalog_find_gpu(const char *name);
+
+/* Nearest known id for a name that is not known, or "" when nothing is near. */
+const char *gp_catalog_nearest_model(const char *name);
+const char *gp_catalog_nearest_gpu(const char *name);
+
+/* True when every word of `filter` occurs in the row's id, family or vendor, ignoring case ("" matches all). */
+bool gp_catalog_model_matches(const gp_model_row *row, const char *filter);
+bool gp_catalog_gpu_matches(const gp_gpu_row *row, const char *filter);
+
+#endif

@@ -1,0 +1,17 @@
+/* config.h: a Hugging Face config.json (already parsed) as a shape. Used at build time for the catalogue and at run
+ * time for {"model":{"config":…}}. */
+#ifndef GP_CONFIG_H
+#define GP_CONFIG_H
+
+#include "diagnostics.h"
+#include "shape.h"
+
+struct cJSON;
+
+/* Reads the dense decoder families. Missing keys take the family's own defaults (as in the transformers library).
+ * Faults become rows of `diagnostics` under `path` ("model.config"); a model_type that is not a dense decoder gives
+ * UNSUPPORTED_ARCHITECTURE. Returns false when the shape cannot be used. All dimensions of a returned shape are within
+ * 1 … 2^31 so that products stay far below 2^63. */
+bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics);
+
+#endif

@@ -1,0 +1,138 @@
+/* job.h: a request's job as a table of settings. One row of fields.def per field drives parsing, defaults, ranges,
+ * links, --set, the assumptions of a report and the form of the page, so a field is added in one place. */
+#ifndef GP_JOB_H
+#define GP_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "diagnostics.h"
+#include "quantity.h"
+
+struct cJSON;
+
+typedef enum {
+#define GP_FIELD(id, path, kind, min, max, solve, tasks, initial, unit, choices) GP_FIELD_##id,
+#include "fields.def"
+#undef GP_FIELD
+    GP_FIELD_COUNT
+} gp_field;
+
+typedef enum {
+    GP_KIND_WHOLE,   /* integer */
+    GP_KIND_REAL,    /* number */
+    GP_KIND_SWITCH,  /* true or false */
+    GP_KIND_CHOICE,  /* one of a closed list; integer = its index */
+    GP_KIND_OPEN,    /* one of a list, any other text is kept and noted as not modelled; integer = index or -1 */
+    GP_KIND_TEXT     /* free text, for people */
+} gp_kind;
+
+/* Where a value comes from. */
+typedef enum {
+    GP_ABSENT,  /* not given and no default */
+    GP_GIVEN,   /* by the request */
+    GP_DEFAULT, /* the table's initial value */
+    GP_DERIVED, /* follows from other fields (precision from the GPU, dp from the count, …) */
+    GP_AUTO,    /* "auto": to be chosen by the solver */
+    GP_MAX,     /* "max": to be maximised by the solver */
+    GP_SOLVED   /* chosen by the solver */
+} gp_origin;
+
+enum { GP_SOLVE_NONE = 0, GP_SOLVE_AUTO = 1, GP_SOLVE_MAX = 2, GP_SOLVE_BOTH = 3 };
+
+typedef enum { GP_PRETRAIN, GP_FULL, GP_LORA, GP_QLORA, GP_INFER, GP_TASK_COUNT } gp_task;
+enum { GP_TASKS_TRAIN = 0x0f, GP_TASKS_ADAPTER = 0x0c, GP_TASKS_INFER = 0x10, GP_TASKS_ALL = 0x1f };
+
+typedef struct {
+    gp_field field;
+    const char *path; /* "train.seq_len" */
+    gp_kind kind;
+    double min, max; /* inclusive, for numbers */
+    int solve;       /* GP_SOLVE_* */
+    int tasks;       /* GP_TASKS_*: tasks for which the field has a meaning */
+    const char *initial; /* default as text, "" = none, "auto" = to be solved */
+    const char *unit;    /* "tokens", "sequences", "GiB", "fraction", "" */
+    const char *choices; /* "bf16|fp16|…" for CHOICE and OPEN, else "" */
+} gp_field_row;
+
+typedef struct {
+    gp_origin origin;
+    int64_t whole;    /* WHOLE, SWITCH (0, 1), CHOICE and OPEN (index) */
+    double real;      /* REAL */
+    const char *text; /* TEXT and OPEN: borrowed from gp_job.text_pool */
+} gp_setting;
+
+/* The model as the request states it; model.h turns it into a structure. Absent numbers are 0. */
+typedef enum { GP_MODEL_NONE, GP_MODEL_NAMED, GP_MODEL_SHAPES, GP_MODEL_CONFIG } gp_model_source;
+typedef struct {
+    gp_model_source source;
+    char name[GP_TEXT_BYTES]; /* id or alias (NAMED), or the label given beside shapes */
+    bool params_max;          /* "params":"max" */
+    double params;            /* stated total */
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, positions;
+    int tied_embeddings; /* -1 open, 0, 1; likewise below */
+    int gated_ffn, bias, qkv_bias, qk_norm;
+    char style[32];       /* "llama", "gpt2", "qwen2", … or "" */
+    char attention[32];   /* "MLA", … or "" */
+    bool has_moe;         /* a `moe` object was given */
+    const struct cJSON *config; /* CONFIG: the config.json, borrowed from the request's tree */
+} gp_model_request;
+
+typedef struct {
+    bool custom;                /* an object was given */
+    char name[GP_TEXT_BYTES];   /* catalogue name or alias, "cpu", or the label of a custom device */
+    char like[GP_TEXT_BYTES];   /* catalogue row from which a custom device takes what it does not state */
+    double memory_gib;          /* 0 = absent */
+    double bandwidth_gb_s;      /* 0 = absent */
+} gp_gpu_request;
+
+/* Targets of LoRA adapters, as a set of matrices. */
+enum {
+    GP_TARGET_Q = 1, GP_TARGET_K = 2, GP_TARGET_V = 4, GP_TARGET_O = 8,
+    GP_TARGET_GATE = 16, GP_TARGET_UP = 32, GP_TARGET_DOWN = 64,
+    GP_TARGET_EMBEDDING = 128, GP_TARGET_HEAD = 256,
+    GP_TARGET_ATTENTION = 15, GP_TARGET_ALL_LINEAR = 127
+};
+
+#define GP_TEXT_POOL_BYTES 4096
+typedef struct {
+    gp_setting settings[GP_FIELD_COUNT];
+    gp_model_request model;
+    gp_gpu_request gpu;
+    unsigned lora_targets;      /* GP_TARGET_* set; 0 = not given */
+    bool tensor_types_given;    /* infer.tensor_types: noted, used by the importers */
+    int text_pool_used;
+    char text_pool[GP_TEXT_POOL_BYTES];
+} gp_job;
+
+/* Row of the field table; `field` must be below GP_FIELD_COUNT. */
+const gp_field_row *gp_field_info(gp_field field);
+/* Field of a dotted path, or GP_FIELD_COUNT. */
+gp_field gp_field_of_path(const char *path);
+/* Number of choices of a field, and the text of one; index out of range gives "". The text is static storage inside
+ * the table and not NUL-terminated: length receives its size. */
+int gp_choice_count(gp_field field);
+const char *gp_choice_text(gp_field field, int64_t index, int *length);
+
+/* Reads the `job` object. Every fault becomes a row of `diagnostics` with its path; parsing goes on to find them all.
+ * Fields not given get their table default (origin GP_DEFAULT or GP_AUTO). The job borrows from `tree`. */
+void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnostics);
+
+/* Accessors of a setting's value. */
+static inline int64_t gp_whole(const gp_job *job, gp_field field) { return job->settings[field].whole; }
+static inline double gp_real(const gp_job *job, gp_field field) { return job->settings[field].real; }
+static inline gp_origin gp_origin_of(const gp_job *job, gp_field field) { return job->settings[field].origin; }
+static inline bool gp_known(const gp_job *job, gp_field field) {
+    gp_origin origin = job->settings[field].origin;
+    return origin != GP_ABSENT && origin != GP_AUTO && origin != GP_MAX;
+}
+static inline gp_task gp_task_of(const gp_job *job) { return (gp_task)job->settings[GP_FIELD_TASK].whole; }
+static inline bool gp_is_training(const gp_job *job) { return gp_task_of(job) != GP_INFER; }
+static inline bool gp_is_adapter(const gp_job *job) { return gp_task_of(job) == GP_LORA || gp_task_of(job) == GP_QLORA; }
+/* Sets a number and its origin (solver, advice, derivation). */
+void gp_set_whole(gp_job *job, gp_field field, int64_t value, gp_origin origin);
+
+/* Writes one setting as text into `buffer` ("4096", "0.9", "true", "bf16", "max"); returns its length, cut to size. */
+int gp_setting_text(const gp_job *job, gp_field field, char *buffer, int size);
+
+#endif

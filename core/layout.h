@@ -1,0 +1,37 @@
+/* layout.h: which rank holds which share. All degrees are concrete here. */
+#ifndef GP_LAYOUT_H
+#define GP_LAYOUT_H
+
+#include "model.h"
+
+typedef struct {
+    int64_t gpus, per_node;
+    int64_t tp, pp, vpp, cp, ep, dp;
+    int zero;                    /* 0 … 3, training */
+    bool sequence_parallel;
+    int64_t micro_batch, grad_accum, global_batch, seq_len;
+} gp_layout;
+
+/* One pipeline stage, as one of its GPUs sees it (the tensor-parallel share). Parameters of tied embeddings that
+ * both ends hold are counted on each end. */
+typedef struct {
+    int64_t index, layers;
+    int64_t gpus;                /* GPUs that hold this stage: gpus / pp */
+    bool first, last;
+    uint64_t linear_params;      /* matrices of its layers, per GPU */
+    uint64_t other_params;       /* norms, biases, embedding and head shares, per GPU */
+    uint64_t embedding_params, head_params; /* parts of other_params */
+    uint64_t adapter_params;     /* adapters, per GPU */
+    int64_t kv_heads;            /* KV heads per GPU: ceil(g / tp), at least 1 */
+    int64_t in_flight;           /* micro-batches whose activations are held: min(m, p - i) under 1F1B */
+} gp_stage_share;
+
+/* Degrees of a job whose training or inference fields are all known, with derived ones filled (dp from the count,
+ * grad_accum or global_batch from each other). Contradictions become rows of `diagnostics`; returns false then. */
+bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics);
+
+/* Share of one stage; layers are split as evenly as they go, the remainder on the earliest stages. */
+void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
+                     gp_stage_share *share);
+
+#endif

@@ -1,0 +1,76 @@
+/* ledger.h: memory as a list of allocations with lifetimes. The peak is the maximum over phases of what is alive;
+ * peaks of different phases are never added. */
+#ifndef GP_LEDGER_H
+#define GP_LEDGER_H
+
+#include "formula.h"
+#include "layout.h"
+
+typedef enum {
+    GP_PHASE_LOAD, GP_PHASE_FORWARD, GP_PHASE_LOSS, GP_PHASE_BACKWARD, GP_PHASE_REDUCE, GP_PHASE_OPTIMIZER,
+    GP_PHASE_PREFILL, GP_PHASE_DECODE, GP_PHASE_COUNT
+} gp_phase;
+#define GP_PHASE_BIT(phase) (1u << (phase))
+
+typedef enum {
+    GP_ITEM_WEIGHTS, GP_ITEM_GRADIENTS, GP_ITEM_MASTER_WEIGHTS, GP_ITEM_OPTIMIZER, GP_ITEM_ADAPTER,
+    GP_ITEM_ACTIVATIONS, GP_ITEM_LOGITS, GP_ITEM_GATHER_BUFFERS, GP_ITEM_COMM_BUFFERS, GP_ITEM_OPTIMIZER_TEMP,
+    GP_ITEM_KV_CACHE, GP_ITEM_RECURRENT_STATE, GP_ITEM_WORKSPACE, GP_ITEM_GRAPHS, GP_ITEM_CONTEXT,
+    GP_ITEM_FRAGMENTATION, GP_ITEM_COUNT
+} gp_item_id;
+
+typedef struct {
+    gp_item_id id;
+    unsigned phases;      /* GP_PHASE_BIT set: when it is alive */
+    gp_amount amount;
+    double spread;        /* relative half-width of the 90 % range of this item */
+} gp_allocation;
+
+#define GP_ALLOCATIONS_MAX 24
+typedef struct {
+    gp_stage_share share;
+    int count;
+    gp_allocation allocations[GP_ALLOCATIONS_MAX];
+    unsigned phases;                          /* phases this task passes through */
+    uint64_t phase_bytes[GP_PHASE_COUNT];     /* device bytes alive in each */
+    uint64_t phase_allocated[GP_PHASE_COUNT]; /* the same without context, comm buffers and fragmentation */
+    gp_phase peak_phase;
+    uint64_t peak_bytes, low_bytes, high_bytes;
+    uint64_t host_bytes;                      /* host memory for one GPU of this stage (offload) */
+    uint64_t saved_bytes;                     /* kept by forward for backward, logits included */
+} gp_stage_ledger;
+
+/* The device, resolved from catalogue or request. */
+typedef struct {
+    const gp_gpu_row *row;  /* NULL for a fully custom device */
+    char name[GP_TEXT_BYTES];
+    bool is_host;           /* "cpu" */
+    double nominal_gb;
+    uint64_t capacity_bytes;  /* visible to the driver */
+    uint64_t usable_bytes;    /* left to a process: capacity less what driver and firmware keep (detailed), or
+                                 nominal GB less held_back_gb (textbook) */
+} gp_device;
+
+/* Resolves the job's device; unknown names and unknown memory become diagnostics. */
+bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics);
+
+/* Builds the ledger of one stage for a job whose fields are all known. Chooses textbook or detailed by the job's
+ * `ledger`, and training or inference by its task. Never fails: overflow saturates (gp_overflowed(peak_bytes)). */
+void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t stage,
+                     gp_stage_ledger *ledger);
+
+const char *gp_item_key(gp_item_id id);   /* "kv_cache" */
+const char *gp_phase_key(gp_phase phase); /* "backward" */
+
+/* KV cache of the whole model for one token of one sequence, over all layers and before any sharding. */
+uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model);
+
+/* The parts of gp_ledger_stage, one per file: ledger_training.c, ledger_inference.c, textbook.c. */
+void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
+void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
+void gp_ledger_textbook(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
+/* Appends an allocation and returns it. Amounts of 0 bytes are kept out of reports but may be appended. */
+gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount,
+                                double spread);
+
+#endif
