@@ -1,0 +1,50 @@
+# The core as a library. build/libcore.a holds what is written by hand, build/libgpuplan.a also the generated catalogue
+# and cJSON: the catalogue's generator is linked against the former.
+
+INCLUDES = -Icore -I$(B)/generated -isystem $(CJSON)
+COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(WERROR) $(INCLUDES) $(OPTIMIZE) $(CFLAGS) -MMD -MP
+
+CJSON := $(B)/deps/cjson
+# The nesting limit bounds the parser's recursion, natively and on the small stack of WebAssembly.
+# -w: its warnings are not ours to mend.
+CJSON_FLAGS = -std=c99 -DCJSON_NESTING_LIMIT=32 -w
+
+CORE_SOURCES := $(wildcard core/*.c)
+CORE_HEADERS := $(wildcard core/*.h core/*.def)
+CORE_DATA := $(wildcard core/data/*.json)
+CORE_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/%.o)
+SETTINGS := Makefile core/core.mk
+
+$(CJSON)/cJSON.c:
+	CJSON_DIR='$(CJSON_DIR)' native/setup/cjson.sh $(CJSON)
+$(CJSON)/cJSON.h: $(CJSON)/cJSON.c ;
+
+$(B)/obj/cJSON.o: $(CJSON)/cJSON.c $(SETTINGS)
+	@mkdir -p $(@D)
+	$(CC) $(CJSON_FLAGS) $(OPTIMIZE) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/core/%.o: core/%.c $(SETTINGS) | $(CJSON)/cJSON.h
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+$(B)/obj/generated/%.o: $(B)/generated/%.c $(SETTINGS) | $(CJSON)/cJSON.h
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+# An archive is made anew each time, so that no member of a removed source stays behind.
+ARCHIVE = rm -f $@ && $(AR) rcs $@
+
+$(B)/libcore.a: $(CORE_OBJECTS)
+	$(ARCHIVE) $^
+
+$(B)/libgpuplan.a: $(CORE_OBJECTS) $(B)/obj/generated/catalog_data.o $(B)/obj/cJSON.o
+	$(ARCHIVE) $^
+
+$(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/libcore.a $(B)/obj/cJSON.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+$(B)/generated/catalog_data.c: $(B)/gen_catalog $(CORE_DATA)
+	@mkdir -p $(@D)
+	$(B)/gen_catalog core/data $@
+
+-include $(CORE_OBJECTS:.o=.d) $(B)/obj/generated/catalog_data.d
