@@ -9,7 +9,7 @@
 
 /* Every code with the names of its arguments is a row of diagnostics.def. */
 typedef enum {
-#define GP_DIAGNOSTIC(code, severity) GP_CODE_##code,
+#define GP_DIAGNOSTIC(code, severity, key) GP_CODE_##code,
 #include "diagnostics.def"
 #undef GP_DIAGNOSTIC
     GP_CODE_COUNT
@@ -43,16 +43,22 @@ typedef struct {
     int count;
     int dropped;
     gp_diagnostic rows[GP_DIAGNOSTICS_MAX];
+    gp_diagnostic spill; /* written to, never read, when the list is full */
 } gp_diagnostics;
 
+/* Empties a list; a new one must be cleared before use. */
 void gp_diagnostics_clear(gp_diagnostics *list);
-/* Appends a row and returns it for gp_argue_* calls; never NULL (a full list hands out a scratch row: `spill`). */
+/* Appends a row and returns it for gp_argue_* calls; never NULL (a full list hands out `spill`). */
 gp_diagnostic *gp_diagnose(gp_diagnostics *list, gp_code code, const char *path);
+/* Adds an argument; at most GP_ARGUMENTS_MAX. A number that is not finite is given as text ("inf", "nan"). Text of any
+ * origin is allowed: NULL counts as "", bytes that are not UTF-8 become U+FFFD, long text is cut. */
 void gp_argue_number(gp_diagnostic *row, const char *name, double value);
 void gp_argue_text(gp_diagnostic *row, const char *name, const char *value);
 
 /* Key of a code as printed in reports: the lower-case name, such as "out_of_range". */
 const char *gp_code_key(gp_code code);
 gp_severity gp_code_severity(gp_code code);
+/* True when the list holds at least one error. */
+bool gp_has_errors(const gp_diagnostics *list);
 
 #endif
