@@ -1,0 +1,67 @@
+// engine.js: loads the core and answers requests. The same file serves the page, a Worker and node; it touches neither
+// the document nor the network. The types are in index.d.ts.
+
+/** Thrown when the core stops inside a request: a fault of the program, never of the request. */
+export class EngineTrap extends Error {
+  /**
+   * @param {string} request
+   * @param {unknown} cause
+   */
+  constructor(request, cause) {
+    super(`the planner stopped: ${cause instanceof Error ? cause.message : cause}`);
+    this.name = "EngineTrap";
+    this.request = request;
+    this.cause = cause;
+  }
+}
+
+/** A loop, since Uint8Array.from with a callback takes several times as long.
+ * @param {string} base64
+ */
+function decodeBase64(base64) {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** @param {WebAssembly.Instance} instance */
+function started(instance) {
+  const core = /** @type {import("./index.js").CoreExports} */ (/** @type {unknown} */ (instance.exports));
+  core._initialize();
+  return core;
+}
+
+/**
+ * @param {string | BufferSource} source the module's bytes, or the same as base64 text
+ * @returns {Promise<import("./index.js").Engine>}
+ */
+export async function createEngine(source) {
+  const module = await WebAssembly.compile(typeof source === "string" ? decodeBase64(source) : source);
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  /** @type {import("./index.js").CoreExports | null} null after a trap, when the instance's memory cannot be trusted */
+  let core = started(await WebAssembly.instantiate(module, {}));
+
+  /** @param {string} request */
+  function answerText(request) {
+    try {
+      core ??= started(new WebAssembly.Instance(module, {}));
+      const room = new Uint8Array(core.memory.buffer, core.gp_request(), core.gp_request_bytes());
+      const { read, written } = encoder.encodeInto(request, room);
+      // What does not fit is passed on as the longest text there is room for, and the core says that it is too long.
+      const address = core.gp_call(read < request.length ? room.length : written);
+      if (address === 0) throw new Error("out of memory");
+      const memory = new Uint8Array(core.memory.buffer);
+      return decoder.decode(memory.subarray(address, memory.indexOf(0, address)));
+    } catch (cause) {
+      core = null;
+      throw new EngineTrap(request, cause);
+    }
+  }
+
+  return {
+    answerText,
+    answer: (request) => JSON.parse(answerText(typeof request === "string" ? request : JSON.stringify(request))),
+  };
+}
