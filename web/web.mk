@@ -1,0 +1,61 @@
+# The site: static files in dist/ that work from any path of any server, and from file://.
+
+DIST := dist
+ESBUILD = node_modules/.bin/esbuild
+# Classic scripts (iife), since a browser loads no modules from file://. es2020: browsers of the last five years.
+BUNDLE = $(ESBUILD) --bundle --format=iife --target=es2020 --minify --charset=utf8 --legal-comments=none --log-level=warning
+
+WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json web/i18n/*/*.json)
+WEB_ENTRIES := $(wildcard web/main.js web/embed.js)
+WEB_PAGES := $(wildcard index.html embed.html)
+WEB_STYLES := $(wildcard web/*.css)
+WEB_ASSETS := $(wildcard web/assets/*)
+CHART_ENTRY := $(wildcard web/chart-bundle.js)
+
+SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
+	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(if $(CHART_ENTRY),$(DIST)/chart.js) $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
+
+site: $(SITE_FILES) ## dist/: the page, ready for any static server
+
+run: ## install what is missing, build the page and serve it on http://localhost:8080 (PORT=…)
+	native/setup/install.sh build wasm web
+	$(MAKE) site
+	node native/setup/serve.mjs $(DIST) $(PORT)
+
+# npm ci writes this file last.
+NODE_MODULES := node_modules/.package-lock.json
+$(NODE_MODULES): package-lock.json package.json .npmrc
+	npm ci --no-progress --loglevel=error
+	@touch $@
+
+$(DIST)/main.js $(DIST)/embed.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
+	$(BUNDLE) --outfile=$@ $<
+
+# Chart.js is loaded after the first result, so it is a file of its own.
+$(DIST)/chart.js: $(CHART_ENTRY) $(NODE_MODULES) web/web.mk
+	$(BUNDLE) --outfile=$@ $<
+
+$(DIST)/%.css: web/%.css $(NODE_MODULES) web/web.mk
+	$(ESBUILD) --minify --charset=utf8 --target=es2020 --log-level=warning --outfile=$@ $<
+
+$(WEB_PAGES:%=$(DIST)/%): $(DIST)/%: %
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(WEB_ASSETS:web/assets/%=$(DIST)/%): $(DIST)/%: web/assets/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(DIST)/gpuplan.wasm.js: $(B)/gpuplan.wasm.js
+	@mkdir -p $(@D)
+	cp $< $@
+
+# The licences of all that the site contains.
+$(DIST)/licenses.txt: LICENSE $(NODE_MODULES) $(CJSON)/cJSON.c web/web.mk
+	@mkdir -p $(@D)
+	{ echo "gpuplan"; cat LICENSE; \
+	  echo; echo "cJSON"; cat $(CJSON)/LICENSE; \
+	  echo; echo "Chart.js"; cat node_modules/chart.js/LICENSE.md; \
+	  echo; echo "@kurkle/color"; cat node_modules/@kurkle/color/LICENSE.md; } > $@
+
+.PHONY: site run
