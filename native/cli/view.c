@@ -1,0 +1,160 @@
+#include "view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "quantity.h"
+
+static const char *style_sequence(gp_style style) {
+    switch (style) {
+    case GP_STRONG: return "\033[1m";
+    case GP_DIM: return "\033[2m";
+    case GP_GOOD: return "\033[1;32m";
+    case GP_CAREFUL: return "\033[1;33m";
+    case GP_BAD: return "\033[1;31m";
+    case GP_ACCENT: return "\033[36m";
+    case GP_PLAIN: break;
+    }
+    return "";
+}
+
+void gp_style_start(gp_buffer *buffer, const gp_view *view, gp_style style) {
+    if (view->color) gp_buffer_text(buffer, style_sequence(style));
+}
+
+void gp_style_end(gp_buffer *buffer, const gp_view *view, gp_style style) {
+    if (view->color && style != GP_PLAIN) gp_buffer_text(buffer, "\033[0m");
+}
+
+void gp_styled(gp_buffer *buffer, const gp_view *view, gp_style style, const char *text) {
+    gp_style_start(buffer, view, style);
+    gp_buffer_text(buffer, text);
+    gp_style_end(buffer, view, style);
+}
+
+const char *gp_view_unit(const gp_view *view) {
+    return view->decimal_units ? "GB" : "GiB";
+}
+
+void gp_view_gigabytes(gp_buffer *buffer, const gp_view *view, double bytes) {
+    const double value = bytes / (view->decimal_units ? (double)GP_GB : (double)GP_GIB);
+    gp_buffer_printf(buffer, fabs(value) < 100 ? "%.2f" : "%.1f", value);
+}
+
+void gp_view_size(gp_buffer *buffer, const gp_view *view, double bytes) {
+    static const char *const binary[] = {"B", "KiB", "MiB", "GiB"};
+    static const char *const decimal[] = {"B", "kB", "MB", "GB"};
+    const double step = view->decimal_units ? 1000 : 1024;
+    double value = bytes;
+    int unit = 0;
+    /* From a tenth of the next unit on, so that neighbouring figures mostly share one. */
+    while (unit < 3 && fabs(value) >= (unit < 2 ? step : step / 10)) {
+        value /= step;
+        unit++;
+    }
+    const int decimals = unit == 0 || fabs(value) >= 1000 ? 0 : fabs(value) >= 100 ? 0 : unit == 3 && fabs(value) < 1 ? 2 : 1;
+    gp_buffer_printf(buffer, "%.*f %s", decimals, value, view->decimal_units ? decimal[unit] : binary[unit]);
+}
+
+static void whole_number(gp_buffer *buffer, double value) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.0f", fabs(value));
+    const size_t count = strlen(digits);
+    if (value < 0) gp_buffer_text(buffer, "-");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0) gp_buffer_text(buffer, ",");
+        gp_buffer_bytes(buffer, &digits[i], 1);
+    }
+}
+
+void gp_view_number(gp_buffer *buffer, double value) {
+    if (fabs(value) < 1e15 && floor(value) == value) whole_number(buffer, value);
+    else gp_buffer_printf(buffer, "%.4g", value);
+}
+
+void gp_view_count(gp_buffer *buffer, double value) {
+    static const struct {
+        double size;
+        const char *letter;
+    } units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (value < units[i].size) continue;
+        const double scaled = value / units[i].size;
+        gp_buffer_printf(buffer, "%.*f %s", scaled < 10 ? 2 : scaled < 100 ? 1 : 0, scaled, units[i].letter);
+        return;
+    }
+    gp_view_number(buffer, value);
+}
+
+static bool ends_with(const char *text, const char *ending) {
+    const size_t length = strlen(text), size = strlen(ending);
+    return length >= size && strcmp(text + length - size, ending) == 0;
+}
+
+void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argument) {
+    const char *name = argument->string ? argument->string : "";
+    if (cJSON_IsNumber(argument)) {
+        const double value = argument->valuedouble;
+        if (ends_with(name, "bytes")) gp_view_size(buffer, view, value);
+        else if (ends_with(name, "params")) gp_view_count(buffer, value);
+        else if (ends_with(name, "_percent")) gp_buffer_printf(buffer, "%.1f %%", value);
+        else gp_view_number(buffer, value);
+    } else if (cJSON_IsString(argument)) {
+        gp_buffer_foreign(buffer, gp_message_of(view->language, name, argument->valuestring));
+    } else if (cJSON_IsBool(argument)) {
+        gp_buffer_text(buffer, cJSON_IsTrue(argument) ? "true" : "false");
+    } else if (cJSON_IsArray(argument)) {
+        const cJSON *element;
+        cJSON_ArrayForEach(element, argument) {
+            if (element != argument->child) gp_buffer_text(buffer, ", ");
+            gp_view_argument(buffer, view, element);
+        }
+    }
+}
+
+const char *gp_view_field(const gp_view *view, const char *path) {
+    const char *label = gp_message_of(view->language, "field", path);
+    return label;
+}
+
+static void placeholder(gp_buffer *buffer, const gp_view *view, const char *name, const char *path,
+                        const cJSON *arguments) {
+    const cJSON *argument = cJSON_GetObjectItemCaseSensitive(arguments, name);
+    if (argument) gp_view_argument(buffer, view, argument);
+    else if (strcmp(name, "field") == 0) gp_buffer_foreign(buffer, gp_view_field(view, path));
+    else if (strcmp(name, "path") == 0) gp_buffer_foreign(buffer, path);
+    else gp_buffer_text(buffer, "?");
+}
+
+static const char *message_text(const gp_view *view, const char *key, const cJSON *arguments) {
+    const char *nearest = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(arguments, "nearest"));
+    if (nearest && *nearest) {
+        char variant[160];
+        snprintf(variant, sizeof variant, "%s.nearest", key);
+        const char *text = gp_message_find(view->language, variant);
+        if (text) return text;
+    }
+    return gp_message(view->language, key);
+}
+
+void gp_view_message(gp_buffer *buffer, const gp_view *view, const char *key, const char *path,
+                     const cJSON *arguments) {
+    const char *text = message_text(view, key, arguments);
+    while (*text) {
+        const char *open = strchr(text, '{');
+        const char *close = open ? strchr(open, '}') : NULL;
+        char name[64];
+        if (!close || (size_t)(close - open) > sizeof name) {
+            gp_buffer_text(buffer, text);
+            return;
+        }
+        gp_buffer_bytes(buffer, text, (size_t)(open - text));
+        const size_t length = (size_t)(close - open) - 1;
+        memcpy(name, open + 1, length);
+        name[length] = '\0';
+        placeholder(buffer, view, name, path, arguments);
+        text = close + 1;
+    }
+}
