@@ -1,12 +1,26 @@
-# The tests. Each program tests/unit/test_*.c is one cmocka suite.
+# The tests. `make test` builds what they need and leaves the counting to tests/run.mjs.
 
+# Each program tests/unit/test_*.c is one cmocka suite, built natively and once more with the sanitizers.
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
-UNIT_PROGRAMS := $(UNIT_SOURCES:tests/%.c=$(B)/tests/%)
+UNIT_NAMES := $(UNIT_SOURCES:tests/unit/%.c=%)
 UNIT_SHARED := $(filter-out $(UNIT_SOURCES),$(wildcard tests/unit/*.c))
+
+UNIT_PROGRAMS := $(UNIT_NAMES:%=$(B)/tests/unit/%)
 UNIT_SHARED_OBJECTS := $(UNIT_SHARED:%.c=$(B)/obj/%.o)
+
+test: ## install what is missing, build, lint and run every test; the last line is the count
+	native/setup/install.sh test
+	$(MAKE) test-parts
+	CHROMIUM="$$(native/setup/browser.sh)" node tests/run.mjs $(SUITES)
+
+# All that tests/run.mjs starts. SUITES="unit web" runs those whose names hold one of the words.
+test-parts: cli wasm site $(UNIT_PROGRAMS) sanitized fuzzers $(B)/tests/answer_lines $(B)/tests/trap.wasm $(NODE_MODULES)
 
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests
 	@status=0; for program in $(UNIT_PROGRAMS); do $$program || status=1; done; exit $$status
+
+bless: cli wasm ## rewrite the expected reports of tests/golden after a wanted change
+	node tests/golden/bless.mjs
 
 $(B)/obj/tests/%.o: tests/%.c $(SETTINGS) tests/tests.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
@@ -16,6 +30,16 @@ $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_SHARED_OBJECTS) $(B)/libgpupla
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lm
 
--include $(UNIT_SOURCES:%.c=$(B)/obj/%.d) $(UNIT_SHARED_OBJECTS:.o=.d)
+$(B)/tests/answer_lines: $(B)/obj/tests/wasm/answer_lines.o $(B)/libgpuplan.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-.PHONY: unit
+$(B)/tests/trap.wasm: tests/wasm/trap.c wasm/wasm.mk
+	@mkdir -p $(@D)
+	$(WASM_LINK) -o $@ $<
+
+-include $(UNIT_SOURCES:%.c=$(B)/obj/%.d) $(UNIT_SHARED_OBJECTS:.o=.d) $(B)/obj/tests/wasm/answer_lines.d
+
+include tests/fuzz/fuzz.mk tests/lint/lint.mk
+
+.PHONY: test test-parts unit bless

@@ -12,5 +12,5 @@ const built = new URL("../build/gpuplan.wasm", import.meta.url);
  * @returns {Promise<import("./index.js").Engine>}
  */
 export async function createEngine(source) {
-  return createFrom(source ?? (await readFile(built)));
+  return createFrom(source ?? new Uint8Array(await readFile(built)));
 }

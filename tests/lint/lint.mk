@@ -1,0 +1,68 @@
+# One target for each tool. What needs time works file by file and leaves a stamp, so that a second run is quick.
+
+L := $(B)/lint
+LINT_C := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard native/*.c wasm/*.c tests/*/*.c)
+LINT_HEADERS := $(CORE_HEADERS) $(wildcard native/*.h native/*/*.h tests/*/*.h)
+LINT_FLAGS = $(LANGUAGE) $(WARNINGS) -Werror $(INCLUDES) -Inative -Itests/unit
+LINT_TOOLS := gcc clang tidy cppcheck shellcheck eslint types json
+LINT_SHELL := $(wildcard native/setup/*.sh wasm/*.sh tests/*/*.sh native/cli/completion/*.bash .ci/run)
+
+lint: $(LINT_TOOLS:%=lint-%) ## every static check
+
+lint-gcc: $(LINT_C:%=$(L)/gcc/%)
+lint-clang: $(LINT_C:%=$(L)/clang/%)
+lint-tidy: $(LINT_C:%=$(L)/tidy/%)
+
+# Optimised, since gcc finds uninitialised variables and cut texts only then.
+$(L)/gcc/%: % $(LINT_HEADERS) $(SETTINGS) | $(CJSON)/cJSON.h
+	@mkdir -p $(@D)
+	gcc $(LINT_FLAGS) -O2 -c -o /dev/null $<
+	@touch $@
+
+$(L)/clang/%: % $(LINT_HEADERS) $(SETTINGS) | $(CJSON)/cJSON.h
+	@mkdir -p $(@D)
+	clang $(LINT_FLAGS) -fsyntax-only $<
+	@touch $@
+
+$(L)/tidy/%: % $(LINT_HEADERS) $(SETTINGS) .clang-tidy | $(CJSON)/cJSON.h
+	@mkdir -p $(@D)
+	clang-tidy --quiet $< -- $(LINT_FLAGS)
+	@touch $@
+
+lint-cppcheck: $(L)/cppcheck.ok
+# Functions of the core that only tests call are not "unused", so that check stays off.
+$(L)/cppcheck.ok: $(LINT_C) $(LINT_HEADERS)
+	@mkdir -p $(L)/cppcheck
+	cppcheck --quiet --std=c11 --enable=warning,style,performance,portability --inline-suppr --error-exitcode=1 \
+	  --suppress=missingIncludeSystem --cppcheck-build-dir=$(L)/cppcheck -Icore -Inative $(LINT_C)
+	@touch $@
+
+lint-shellcheck: $(L)/shellcheck.ok
+$(L)/shellcheck.ok: $(LINT_SHELL)
+	@mkdir -p $(@D)
+	shellcheck $(LINT_SHELL)
+	@touch $@
+
+LINT_JS := $(shell find web wasm tests native -name '*.js' -o -name '*.mjs' -o -name '*.d.ts')
+
+lint-eslint: $(L)/eslint.ok
+$(L)/eslint.ok: $(LINT_JS) eslint.config.js $(NODE_MODULES)
+	@mkdir -p $(@D)
+	node_modules/.bin/eslint --max-warnings 0 --cache --cache-location $(L)/eslintcache .
+	@touch $@
+
+lint-types: $(L)/types.ok
+$(L)/types.ok: $(LINT_JS) tsconfig.json $(NODE_MODULES) $(wildcard web/*.json web/i18n/*/*.json)
+	@mkdir -p $(@D)
+	node_modules/.bin/tsc --project tsconfig.json
+	@touch $@
+
+LINT_JSON := $(shell find core native web tests -name '*.json' -o -name '*.jsonl') package.json tsconfig.json
+
+lint-json: $(L)/json.ok
+$(L)/json.ok: $(LINT_JSON) tests/lint/json.mjs
+	@mkdir -p $(@D)
+	node tests/lint/json.mjs $(LINT_JSON)
+	@touch $@
+
+.PHONY: lint $(LINT_TOOLS:%=lint-%)
