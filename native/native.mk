@@ -5,6 +5,9 @@ CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/generated/messages_data.
 NATIVE_GENERATORS := $(wildcard native/gen_*.c)
 MESSAGES := $(wildcard web/i18n/*/core.json web/i18n/*/cli.json)
 
+# c11 alone hides what the system offers; the core needs none of it, the command line does.
+POSIX := -D_XOPEN_SOURCE=700
+
 cli: $(B)/gpuplan ## build/gpuplan, needs only a C compiler and the source of cJSON
 
 $(B)/gpuplan: $(CLI_OBJECTS) $(B)/libgpuplan.a
@@ -12,7 +15,7 @@ $(B)/gpuplan: $(CLI_OBJECTS) $(B)/libgpuplan.a
 
 $(B)/obj/native/%.o: native/%.c $(SETTINGS) native/native.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(COMPILE) -Inative -c -o $@ $<
+	$(COMPILE) $(POSIX) -Inative -c -o $@ $<
 
 $(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm

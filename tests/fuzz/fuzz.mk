@@ -29,6 +29,8 @@ $(S)/obj/generated/%.o: $(B)/generated/%.c $(SETTINGS) tests/fuzz/fuzz.mk
 	@mkdir -p $(@D)
 	$(SANITIZE_COMPILE) -c -o $@ $<
 
+$(S_CLI): SANITIZE_COMPILE += $(POSIX)
+
 $(S)/obj/%.o: %.c $(SETTINGS) tests/fuzz/fuzz.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
 	$(SANITIZE_COMPILE) -c -o $@ $<

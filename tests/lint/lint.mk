@@ -3,7 +3,7 @@
 L := $(B)/lint
 LINT_C := $(CORE_SOURCES) $(CLI_SOURCES) $(wildcard native/*.c wasm/*.c tests/*/*.c)
 LINT_HEADERS := $(CORE_HEADERS) $(wildcard native/*.h native/*/*.h tests/*/*.h)
-LINT_FLAGS = $(LANGUAGE) $(WARNINGS) -Werror $(INCLUDES) -Inative -Itests/unit
+LINT_FLAGS = $(LANGUAGE) $(WARNINGS) -Werror $(INCLUDES) -Inative -Itests/unit $(if $(filter native/%,$<),$(POSIX))
 LINT_TOOLS := gcc clang tidy cppcheck shellcheck eslint types json
 LINT_SHELL := $(wildcard native/setup/*.sh wasm/*.sh tests/*/*.sh native/cli/completion/*.bash .ci/run)
 
