@@ -12,10 +12,10 @@
 struct cJSON;
 
 typedef enum {
-#define GP_FIELD(id, path, kind, min, max, solve, tasks, initial, unit, choices) GP_FIELD_##id,
+#define GP_FIELD(id, path, kind, min, max, solve, tasks, initial, unit, choices, link) GP_FIELD_##id,
 #include "fields.def"
 #undef GP_FIELD
-    GP_FIELD_COUNT
+    GP_FIELD_TOTAL
 } gp_field;
 
 typedef enum {
@@ -53,13 +53,15 @@ typedef struct {
     const char *initial; /* default as text, "" = none, "auto" = to be solved */
     const char *unit;    /* "tokens", "sequences", "GiB", "fraction", "" */
     const char *choices; /* "bf16|fp16|…" for CHOICE and OPEN, else "" */
+    const char *link;    /* key in plan links */
 } gp_field_row;
 
 typedef struct {
     gp_origin origin;
     int64_t whole;    /* WHOLE, SWITCH (0, 1), CHOICE and OPEN (index) */
-    double real;      /* REAL */
-    const char *text; /* TEXT and OPEN: borrowed from gp_job.text_pool */
+    double real;      /* REAL and WHOLE */
+    const char *text; /* TEXT and OPEN, NUL-terminated: borrowed from the request's tree or from gp_job.weights_text;
+                         NULL when absent or set by gp_set_whole */
 } gp_setting;
 
 /* The model as the request states it; model.h turns it into a structure. Absent numbers are 0. */
@@ -74,7 +76,8 @@ typedef struct {
     int gated_ffn, bias, qkv_bias, qk_norm;
     char style[32];       /* "llama", "gpt2", "qwen2", … or "" */
     char attention[32];   /* "MLA", … or "" */
-    bool has_moe;         /* a `moe` object was given */
+    char activation[32];  /* "gelu_new", … or "" */
+    bool has_moe;         /* a `moe` object with at least one value was given */
     const struct cJSON *config; /* CONFIG: the config.json, borrowed from the request's tree */
 } gp_model_request;
 
@@ -94,29 +97,41 @@ enum {
     GP_TARGET_ATTENTION = 15, GP_TARGET_ALL_LINEAR = 127
 };
 
-#define GP_TEXT_POOL_BYTES 4096
+/* A copy stays valid while the request's tree and the job it was copied from do: texts are borrowed from both. */
 typedef struct {
-    gp_setting settings[GP_FIELD_COUNT];
+    gp_setting settings[GP_FIELD_TOTAL];
     gp_model_request model;
     gp_gpu_request gpu;
     unsigned lora_targets;      /* GP_TARGET_* set; 0 = not given */
     bool tensor_types_given;    /* infer.tensor_types: noted, used by the importers */
-    int text_pool_used;
-    char text_pool[GP_TEXT_POOL_BYTES];
+    char weights_text[GP_TEXT_BYTES]; /* "gguf:IQ3_K" for {"gguf":"IQ3_K","bits":3.43} */
 } gp_job;
 
-/* Row of the field table; `field` must be below GP_FIELD_COUNT. */
+/* Row of the field table; `field` must be below GP_FIELD_TOTAL. */
 const gp_field_row *gp_field_info(gp_field field);
-/* Field of a dotted path, or GP_FIELD_COUNT. */
+/* Field of a dotted path, or GP_FIELD_TOTAL. */
 gp_field gp_field_of_path(const char *path);
+/* Bit of a task in gp_field_row.tasks. */
+static inline int gp_task_bit(gp_task task) { return 1 << task; }
 /* Number of choices of a field, and the text of one; index out of range gives "". The text is static storage inside
  * the table and not NUL-terminated: length receives its size. */
 int gp_choice_count(gp_field field);
 const char *gp_choice_text(gp_field field, int64_t index, int *length);
 
-/* Reads the `job` object. Every fault becomes a row of `diagnostics` with its path; parsing goes on to find them all.
- * Fields not given get their table default (origin GP_DEFAULT or GP_AUTO). The job borrows from `tree`. */
+/* Reads the `job` object (docs/request.md). Every fault becomes a row of `diagnostics` with its path; parsing goes on
+ * to find them all. null counts as absent. Fields not given get their table default (origin GP_DEFAULT or GP_AUTO).
+ * Given but without effect, hence noted as NOT_MODELLED: fields of another task (their "max" is dropped), texts of an
+ * OPEN field outside its list, LoRA targets that name no matrix, `infer.tensor_types`, `calibration` and `kept`.
+ * Whether models, GPUs and formats of the given names exist is the concern of later parts. */
 void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnostics);
+
+/* Writes one setting, typed by a person as text, into a `job` object, typed by the field table: numbers, true and false
+ * become JSON values, a text that starts with { or [ is read as JSON where an object or list is allowed, "null" takes
+ * the setting out. `path` is a dotted path ("train.seq_len", "model.layers", "hardware.gpu.memory_gib"), the last part of
+ * one ("seq_len", "gpu"), or a key of plan links ("seq", "n"); a name that several fields share means the one of the
+ * job's task. The value itself is checked by gp_job_read. Returns false after an error row: UNKNOWN_KEY, INVALID_JSON or
+ * OUT_OF_MEMORY. */
+bool gp_job_set(struct cJSON *job, const char *path, const char *value_text, gp_diagnostics *diagnostics);
 
 /* Accessors of a setting's value. */
 static inline int64_t gp_whole(const gp_job *job, gp_field field) { return job->settings[field].whole; }
@@ -128,9 +143,12 @@ static inline bool gp_known(const gp_job *job, gp_field field) {
 }
 static inline gp_task gp_task_of(const gp_job *job) { return (gp_task)job->settings[GP_FIELD_TASK].whole; }
 static inline bool gp_is_training(const gp_job *job) { return gp_task_of(job) != GP_INFER; }
-static inline bool gp_is_adapter(const gp_job *job) { return gp_task_of(job) == GP_LORA || gp_task_of(job) == GP_QLORA; }
-/* Sets a number and its origin (solver, advice, derivation). */
+static inline bool gp_is_adapter(const gp_job *job) {
+    return (gp_task_bit(gp_task_of(job)) & GP_TASKS_ADAPTER) != 0;
+}
+/* Set a value and its origin (solver, advice, derivation); of CHOICE and OPEN fields the index. */
 void gp_set_whole(gp_job *job, gp_field field, int64_t value, gp_origin origin);
+void gp_set_real(gp_job *job, gp_field field, double value, gp_origin origin);
 
 /* Writes one setting as text into `buffer` ("4096", "0.9", "true", "bf16", "max"); returns its length, cut to size. */
 int gp_setting_text(const gp_job *job, gp_field field, char *buffer, int size);

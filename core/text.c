@@ -74,9 +74,8 @@ bool gp_text_is_folded(const char *text, const char *bytes, size_t length) {
     return strlen(text) == length && same_folded(text, bytes, length);
 }
 
-bool gp_starts_folded(const char *bytes, size_t length, const char *prefix) {
-    size_t prefix_length = strlen(prefix);
-    return prefix_length <= length && same_folded(bytes, prefix, prefix_length);
+bool gp_starts_folded(const char *text, size_t length, const char *prefix, size_t prefix_length) {
+    return prefix_length <= length && same_folded(text, prefix, prefix_length);
 }
 
 bool gp_contains_folded(const char *text, size_t length, const char *word, size_t word_length) {

@@ -20,8 +20,8 @@ bool gp_is_letter(char letter);
 /* Equality of a NUL-terminated text with `length` bytes, exactly or ignoring case. */
 bool gp_text_is(const char *text, const char *bytes, size_t length);
 bool gp_text_is_folded(const char *text, const char *bytes, size_t length);
-/* True when `bytes` starts with `prefix`, or `text` holds `word` anywhere, ignoring case. */
-bool gp_starts_folded(const char *bytes, size_t length, const char *prefix);
+/* True when `text` starts with `prefix`, or holds `word` anywhere, ignoring case. */
+bool gp_starts_folded(const char *text, size_t length, const char *prefix, size_t prefix_length);
 bool gp_contains_folded(const char *text, size_t length, const char *word, size_t word_length);
 
 /* Edits that turn `a` into `b`, ignoring case: insertions, deletions, substitutions and swaps of neighbours count 1
