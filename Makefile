@@ -24,9 +24,14 @@ WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
 WERROR ?=
 CFLAGS ?=
 LDFLAGS ?=
+# V=1 prints every command in full.
+V ?=
 # -------------------------------------------------------------------------------------------------------------------
 
 B := build
+Q := $(if $(V),,@)
+# $(call say,what,file): the line that stands for a command.
+say = $(if $(V),,@printf '  %-10s %s\n' '$1' '$2')
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -16,35 +16,43 @@ CORE_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/%.o)
 SETTINGS := Makefile core/core.mk
 
 $(CJSON)/cJSON.c:
-	CJSON_DIR='$(CJSON_DIR)' native/setup/cjson.sh $(CJSON)
+	$(call say,fetch,$(CJSON))
+	$(Q)CJSON_DIR='$(CJSON_DIR)' native/setup/cjson.sh $(CJSON)
 $(CJSON)/cJSON.h: $(CJSON)/cJSON.c ;
 
 $(B)/obj/cJSON.o: $(CJSON)/cJSON.c $(SETTINGS)
 	@mkdir -p $(@D)
-	$(CC) $(CJSON_FLAGS) $(OPTIMIZE) $(CFLAGS) -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(CC) $(CJSON_FLAGS) $(OPTIMIZE) $(CFLAGS) -c -o $@ $<
 
 $(B)/obj/core/%.o: core/%.c $(SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(COMPILE) -c -o $@ $<
 
 $(B)/obj/generated/%.o: $(B)/generated/%.c $(SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(COMPILE) -c -o $@ $<
 
 # An archive is made anew each time, so that no member of a removed source stays behind.
 ARCHIVE = rm -f $@ && $(AR) rcs $@
 
 $(B)/libcore.a: $(CORE_OBJECTS)
-	$(ARCHIVE) $^
+	$(call say,archive,$@)
+	$(Q)$(ARCHIVE) $^
 
 $(B)/libgpuplan.a: $(CORE_OBJECTS) $(B)/obj/generated/catalog_data.o $(B)/obj/cJSON.o
-	$(ARCHIVE) $^
+	$(call say,archive,$@)
+	$(Q)$(ARCHIVE) $^
 
 $(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/libcore.a $(B)/obj/cJSON.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/generated/catalog_data.c: $(B)/gen_catalog $(CORE_DATA)
 	@mkdir -p $(@D)
-	$(B)/gen_catalog core/data $@
+	$(call say,generate,$@)
+	$(Q)$(B)/gen_catalog core/data $@
 
 -include $(CORE_OBJECTS:.o=.d) $(B)/obj/generated/catalog_data.d

@@ -11,18 +11,22 @@ POSIX := -D_XOPEN_SOURCE=700
 cli: $(B)/gpuplan ## build/gpuplan, needs only a C compiler and the source of cJSON
 
 $(B)/gpuplan: $(CLI_OBJECTS) $(B)/libgpuplan.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/obj/native/%.o: native/%.c $(SETTINGS) native/native.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(COMPILE) $(POSIX) -Inative -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(COMPILE) $(POSIX) -Inative -c -o $@ $<
 
 $(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/generated/messages_data.c: $(B)/gen_messages $(MESSAGES)
 	@mkdir -p $(@D)
-	$(B)/gen_messages web/i18n $@
+	$(call say,generate,$@)
+	$(Q)$(B)/gen_messages web/i18n $@
 
 -include $(CLI_OBJECTS:.o=.d) $(NATIVE_GENERATORS:%.c=$(B)/obj/%.d)
 

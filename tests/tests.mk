@@ -24,19 +24,23 @@ bless: cli wasm ## rewrite the expected reports of tests/golden after a wanted c
 
 $(B)/obj/tests/%.o: tests/%.c $(SETTINGS) tests/tests.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(COMPILE) -Inative -Itests/unit -c -o $@ $<
+	$(call say,cc,$<)
+	$(Q)$(COMPILE) -Inative -Itests/unit -c -o $@ $<
 
 $(B)/tests/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_SHARED_OBJECTS) $(B)/libgpuplan.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lm
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lm
 
 $(B)/tests/answer_lines: $(B)/obj/tests/wasm/answer_lines.o $(B)/libgpuplan.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/tests/trap.wasm: tests/wasm/trap.c wasm/wasm.mk
 	@mkdir -p $(@D)
-	$(WASM_LINK) -o $@ $<
+	$(call say,link,$@)
+	$(Q)$(WASM_LINK) -o $@ $<
 
 -include $(UNIT_SOURCES:%.c=$(B)/obj/%.d) $(UNIT_SHARED_OBJECTS:.o=.d) $(B)/obj/tests/wasm/answer_lines.d
 

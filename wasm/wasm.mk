@@ -20,24 +20,29 @@ WASM_LINK = $(EMCC) -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL
 wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js ## build/gpuplan.wasm
 
 $(B)/gpuplan.wasm: $(WASM_OBJECTS) wasm/stack_setting.sh
-	$(WASM_LINK) -o $@ $(WASM_OBJECTS)
+	$(call say,link,$@)
+	$(Q)$(WASM_LINK) -o $@ $(WASM_OBJECTS)
 
 # The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
 $(B)/gpuplan.wasm.js: $(B)/gpuplan.wasm
-	{ printf 'globalThis.gpuplanWasm="'; base64 < $< | tr -d '\n'; printf '";\n'; } > $@
+	$(call say,base64,$@)
+	$(Q){ printf 'globalThis.gpuplanWasm="'; base64 < $< | tr -d '\n'; printf '";\n'; } > $@
 
 WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk
 $(B)/obj/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
 	@mkdir -p $(@D)
-	$(EMCC) $(CJSON_FLAGS) -Oz -DNDEBUG -c -o $@ $<
+	$(call say,emcc,$<)
+	$(Q)$(EMCC) $(CJSON_FLAGS) -Oz -DNDEBUG -c -o $@ $<
 
 $(B)/obj/wasm/generated/%.o: $(B)/generated/%.c $(WASM_SETTINGS)
 	@mkdir -p $(@D)
-	$(WASM_COMPILE) -c -o $@ $<
+	$(call say,emcc,$<)
+	$(Q)$(WASM_COMPILE) -c -o $@ $<
 
 $(B)/obj/wasm/%.o: %.c $(WASM_SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(WASM_COMPILE) -c -o $@ $<
+	$(call say,emcc,$<)
+	$(Q)$(WASM_COMPILE) -c -o $@ $<
 
 -include $(WASM_OBJECTS:.o=.d)
 

@@ -25,35 +25,43 @@ run: ## install what is missing, build the page and serve it on http://localhost
 # npm ci writes this file last.
 NODE_MODULES := node_modules/.package-lock.json
 $(NODE_MODULES): package-lock.json package.json .npmrc
-	npm ci --no-progress --loglevel=error
+	$(call say,fetch,node_modules)
+	$(Q)npm ci --no-progress --loglevel=error
 	@touch $@
 
 $(DIST)/main.js $(DIST)/embed.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
-	$(BUNDLE) --outfile=$@ $<
+	$(call say,bundle,$@)
+	$(Q)$(BUNDLE) --outfile=$@ $<
 
 # Chart.js is loaded after the first result, so it is a file of its own.
 $(DIST)/chart.js: $(CHART_ENTRY) $(NODE_MODULES) web/web.mk
-	$(BUNDLE) --outfile=$@ $<
+	$(call say,bundle,$@)
+	$(Q)$(BUNDLE) --outfile=$@ $<
 
 $(DIST)/%.css: web/%.css $(NODE_MODULES) web/web.mk
-	$(ESBUILD) --minify --charset=utf8 --target=es2020 --log-level=warning --outfile=$@ $<
+	$(call say,minify,$@)
+	$(Q)$(ESBUILD) --minify --charset=utf8 --target=es2020 --log-level=warning --outfile=$@ $<
 
 $(WEB_PAGES:%=$(DIST)/%): $(DIST)/%: %
 	@mkdir -p $(@D)
-	cp $< $@
+	$(call say,copy,$@)
+	$(Q)cp $< $@
 
 $(WEB_ASSETS:web/assets/%=$(DIST)/%): $(DIST)/%: web/assets/%
 	@mkdir -p $(@D)
-	cp $< $@
+	$(call say,copy,$@)
+	$(Q)cp $< $@
 
 $(DIST)/gpuplan.wasm.js: $(B)/gpuplan.wasm.js
 	@mkdir -p $(@D)
-	cp $< $@
+	$(call say,copy,$@)
+	$(Q)cp $< $@
 
 # The licences of all that the site contains.
 $(DIST)/licenses.txt: LICENSE $(NODE_MODULES) $(CJSON)/cJSON.c web/web.mk
 	@mkdir -p $(@D)
-	{ echo "gpuplan"; cat LICENSE; \
+	$(call say,collect,$@)
+	$(Q){ echo "gpuplan"; cat LICENSE; \
 	  echo; echo "cJSON"; cat $(CJSON)/LICENSE; \
 	  echo; echo "Chart.js"; cat node_modules/chart.js/LICENSE.md; \
 	  echo; echo "@kurkle/color"; cat node_modules/@kurkle/color/LICENSE.md; } > $@

@@ -23,36 +23,44 @@ fuzz: fuzzers ## a fixed number of hostile inputs for each fuzzer
 
 $(S)/obj/cJSON.o: $(CJSON)/cJSON.c tests/fuzz/fuzz.mk
 	@mkdir -p $(@D)
-	clang $(CJSON_FLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
+	$(call say,clang,$<)
+	$(Q)clang $(CJSON_FLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
 $(S)/obj/generated/%.o: $(B)/generated/%.c $(SETTINGS) tests/fuzz/fuzz.mk
 	@mkdir -p $(@D)
-	$(SANITIZE_COMPILE) -c -o $@ $<
+	$(call say,clang,$<)
+	$(Q)$(SANITIZE_COMPILE) -c -o $@ $<
 
 $(S_CLI): SANITIZE_COMPILE += $(POSIX)
 
 $(S)/obj/%.o: %.c $(SETTINGS) tests/fuzz/fuzz.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	$(SANITIZE_COMPILE) -c -o $@ $<
+	$(call say,clang,$<)
+	$(Q)$(SANITIZE_COMPILE) -c -o $@ $<
 
 $(S)/libgpuplan.a: $(S_CORE)
-	$(ARCHIVE) $^
+	$(call say,archive,$@)
+	$(Q)$(ARCHIVE) $^
 
 $(S)/gpuplan: $(S_CLI) $(S)/libgpuplan.a
-	$(SANITIZE_LINK) -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(SANITIZE_LINK) -o $@ $^ -lm
 
 $(S)/tests/unit/%: $(S)/obj/tests/unit/%.o $(S_UNIT_SHARED) $(S)/libgpuplan.a
 	@mkdir -p $(@D)
-	$(SANITIZE_LINK) -o $@ $^ -lcmocka -lm
+	$(call say,link,$@)
+	$(Q)$(SANITIZE_LINK) -o $@ $^ -lcmocka -lm
 
 $(B)/fuzz/fuzz_%: $(S)/obj/tests/fuzz/fuzz_%.o $(S)/libgpuplan.a
 	@mkdir -p $(@D)
-	$(SANITIZE_LINK) -fsanitize=fuzzer -o $@ $^ -lm
+	$(call say,link,$@)
+	$(Q)$(SANITIZE_LINK) -fsanitize=fuzzer -o $@ $^ -lm
 
 # The words of the grammar, so that the fuzzers need not guess them letter by letter.
 $(B)/fuzz/words.dict: core/fields.def tests/fuzz/words.sh
 	@mkdir -p $(@D)
-	sh tests/fuzz/words.sh < $< > $@
+	$(call say,generate,$@)
+	$(Q)sh tests/fuzz/words.sh < $< > $@
 
 -include $(S_CORE:.o=.d) $(S_CLI:.o=.d) $(UNIT_SOURCES:%.c=$(S)/obj/%.d) $(FUZZERS:%=$(S)/obj/tests/fuzz/fuzz_%.d)
 

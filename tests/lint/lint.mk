@@ -16,31 +16,36 @@ lint-tidy: $(LINT_C:%=$(L)/tidy/%)
 # Optimised, since gcc finds uninitialised variables and cut texts only then.
 $(L)/gcc/%: % $(LINT_HEADERS) $(SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	gcc $(LINT_FLAGS) -O2 -c -o /dev/null $<
+	$(call say,lint gcc,$<)
+	$(Q)gcc $(LINT_FLAGS) -O2 -c -o /dev/null $<
 	@touch $@
 
 $(L)/clang/%: % $(LINT_HEADERS) $(SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	clang $(LINT_FLAGS) -fsyntax-only $<
+	$(call say,lint clang,$<)
+	$(Q)clang $(LINT_FLAGS) -fsyntax-only $<
 	@touch $@
 
 $(L)/tidy/%: % $(LINT_HEADERS) $(SETTINGS) .clang-tidy | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- $(LINT_FLAGS)
+	$(call say,lint tidy,$<)
+	$(Q)clang-tidy --quiet $< -- $(LINT_FLAGS)
 	@touch $@
 
 lint-cppcheck: $(L)/cppcheck.ok
 # Functions of the core that only tests call are not "unused", so that check stays off.
 $(L)/cppcheck.ok: $(LINT_C) $(LINT_HEADERS)
 	@mkdir -p $(L)/cppcheck
-	cppcheck --quiet --std=c11 --enable=warning,style,performance,portability --inline-suppr --error-exitcode=1 \
+	$(call say,lint,cppcheck)
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,style,performance,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --cppcheck-build-dir=$(L)/cppcheck -Icore -Inative $(LINT_C)
 	@touch $@
 
 lint-shellcheck: $(L)/shellcheck.ok
 $(L)/shellcheck.ok: $(LINT_SHELL)
 	@mkdir -p $(@D)
-	shellcheck $(LINT_SHELL)
+	$(call say,lint,shellcheck)
+	$(Q)shellcheck $(LINT_SHELL)
 	@touch $@
 
 LINT_JS := $(shell find web wasm tests native -name '*.js' -o -name '*.mjs' -o -name '*.d.ts')
@@ -48,13 +53,15 @@ LINT_JS := $(shell find web wasm tests native -name '*.js' -o -name '*.mjs' -o -
 lint-eslint: $(L)/eslint.ok
 $(L)/eslint.ok: $(LINT_JS) eslint.config.js $(NODE_MODULES)
 	@mkdir -p $(@D)
-	node_modules/.bin/eslint --max-warnings 0 --cache --cache-location $(L)/eslintcache .
+	$(call say,lint,eslint)
+	$(Q)node_modules/.bin/eslint --max-warnings 0 --cache --cache-location $(L)/eslintcache .
 	@touch $@
 
 lint-types: $(L)/types.ok
 $(L)/types.ok: $(LINT_JS) tsconfig.json $(NODE_MODULES) $(wildcard web/*.json web/i18n/*/*.json)
 	@mkdir -p $(@D)
-	node_modules/.bin/tsc --project tsconfig.json
+	$(call say,lint,types)
+	$(Q)node_modules/.bin/tsc --project tsconfig.json
 	@touch $@
 
 LINT_JSON := $(shell find core native web tests -name '*.json' -o -name '*.jsonl') package.json tsconfig.json
@@ -62,7 +69,8 @@ LINT_JSON := $(shell find core native web tests -name '*.json' -o -name '*.jsonl
 lint-json: $(L)/json.ok
 $(L)/json.ok: $(LINT_JSON) tests/lint/json.mjs
 	@mkdir -p $(@D)
-	node tests/lint/json.mjs $(LINT_JSON)
+	$(call say,lint,json)
+	$(Q)node tests/lint/json.mjs $(LINT_JSON)
 	@touch $@
 
 .PHONY: lint $(LINT_TOOLS:%=lint-%)
