@@ -32,6 +32,13 @@ gp_diagnostic *gp_diagnose(gp_diagnostics *list, gp_code code, const char *path)
     return row;
 }
 
+gp_diagnostic *gp_diagnose_once(gp_diagnostics *list, gp_code code, const char *path) {
+    for (int i = 0; i < list->count; i++) {
+        if (list->rows[i].code == code && strcmp(list->rows[i].path, path) == 0) return &list->spill;
+    }
+    return gp_diagnose(list, code, path);
+}
+
 static gp_argument *add_argument(gp_diagnostic *row, const char *name, gp_argument_kind kind) {
     if (row->argument_count == GP_ARGUMENTS_MAX) return NULL;
     gp_argument *argument = &row->arguments[row->argument_count++];

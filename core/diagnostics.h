@@ -50,6 +50,8 @@ typedef struct {
 void gp_diagnostics_clear(gp_diagnostics *list);
 /* Appends a row and returns it for gp_argue_* calls; never NULL (a full list hands out `spill`). */
 gp_diagnostic *gp_diagnose(gp_diagnostics *list, gp_code code, const char *path);
+/* The same, unless the list holds that code for that path already: faults that two passes can both find. */
+gp_diagnostic *gp_diagnose_once(gp_diagnostics *list, gp_code code, const char *path);
 /* Adds an argument; at most GP_ARGUMENTS_MAX. A number that is not finite is given as text ("inf", "nan"). Text of any
  * origin is allowed: NULL counts as "", bytes that are not UTF-8 become U+FFFD, long text is cut. */
 void gp_argue_number(gp_diagnostic *row, const char *name, double value);
