@@ -50,6 +50,6 @@ clean: ## remove everything that was built (build/deps, which needs the network,
 	rm -rf dist
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' Makefile */*.mk | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile */*.mk */*/*.mk | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
 .PHONY: all clean help

@@ -28,6 +28,25 @@ $(B)/generated/messages_data.c: $(B)/gen_messages $(MESSAGES)
 	$(call say,generate,$@)
 	$(Q)$(B)/gen_messages web/i18n $@
 
+# How long the core takes, natively and in WebAssembly.
+bench-core: $(B)/bench_core wasm ## print the speed of the core
+	$(B)/bench_core
+	$(if $(wildcard tests/bench/core.mjs),node tests/bench/core.mjs)
+
+$(B)/bench_core: $(B)/obj/native/bench_core.o $(B)/libgpuplan.a
+	$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+INSTALLED := $(DESTDIR)$(PREFIX)
+
+install: $(B)/gpuplan ## install the program, its manual page and completions under PREFIX
+	install -d $(INSTALLED)/bin $(INSTALLED)/share/man/man1 $(INSTALLED)/share/bash-completion/completions \
+	  $(INSTALLED)/share/zsh/site-functions
+	install -m 755 $(B)/gpuplan $(INSTALLED)/bin/gpuplan
+	install -m 644 native/cli/gpuplan.1 $(INSTALLED)/share/man/man1/gpuplan.1
+	install -m 644 native/cli/completion/gpuplan.bash $(INSTALLED)/share/bash-completion/completions/gpuplan
+	install -m 644 native/cli/completion/_gpuplan $(INSTALLED)/share/zsh/site-functions/_gpuplan
+
 -include $(CLI_OBJECTS:.o=.d) $(NATIVE_GENERATORS:%.c=$(B)/obj/%.d)
 
-.PHONY: cli
+.PHONY: cli bench-core install
