@@ -124,11 +124,12 @@ function validJob(random) {
   const section = task === "infer"
     ? { infer: inferSection(random, degrees) }
     : { train: trainSection(random, task, gpu, degrees) };
+  const splitsLayers = section.infer?.engine === "llama.cpp";
   return {
     task,
     ...(ledger === "textbook" || random.chance(0.3) ? { ledger } : {}),
     model,
-    hardware: { gpu: gpu[0], count },
+    hardware: { gpu: gpu[0], count: splitsLayers ? Math.min(count, 8) : count },
     ...section,
   };
 }

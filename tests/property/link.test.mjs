@@ -1,0 +1,72 @@
+/** A link is the job: it comes back whole, and a broken one gives what can be read and says what is wrong. */
+import test from "node:test";
+import assert from "node:assert/strict";
+import { answerAll, answerTexts, planRequest } from "../support/engine.mjs";
+import { generateJobs, generateValidJobs } from "../generate/jobs.mjs";
+
+const JOBS = generateValidJobs(300, 99);
+const LINKS = answerAll(JOBS.map((job) => ({ op: "link", job }))).map((report) => report.link);
+const planLink = (link) => JSON.stringify({ gpuplan: 1, op: "plan", link });
+
+test("a plan made from the link is the same report, to the byte", () => {
+  const fromJobs = answerTexts(JOBS.map((job) => JSON.stringify(planRequest(job))));
+  const fromLinks = answerTexts(LINKS.map(planLink));
+  for (const [index, job] of JOBS.entries()) assert.equal(fromLinks[index], fromJobs[index], JSON.stringify(job));
+});
+
+test("the report carries the link of its job", () => {
+  const reports = answerAll(JOBS.map((job) => planRequest(job)));
+  for (const [index, report] of reports.entries()) assert.equal(report.link, LINKS[index]);
+});
+
+test("a link read and written again is the same link", () => {
+  const read = answerAll(LINKS.map((link) => ({ op: "link", link: `#${link}` })));
+  for (const [index, report] of read.entries()) assert.equal(report.link, LINKS[index]);
+  const again = answerAll(read.map(({ job }) => ({ op: "link", job })));
+  for (const [index, report] of again.entries()) assert.equal(report.link, LINKS[index]);
+});
+
+test("a link is short text that a URL can hold", () => {
+  for (const link of LINKS) {
+    assert.match(link, /^v=1&[A-Za-z0-9\-._~!$&'()*+,;=:@/?%|]*$/);
+    assert.ok(link.length < 1000, link);
+  }
+});
+
+test("a link may stand in a whole URL", () => {
+  const url = `https://example.org/gpuplan/index.html?lang=en#${LINKS[0]}`;
+  assert.equal(answerAll([{ op: "link", link: url }])[0].link, LINKS[0]);
+});
+
+test("every prefix of a link is answered: a plan, or errors with a code", () => {
+  const links = LINKS.slice(0, 12);
+  const prefixes = links.flatMap((link) => Array.from(link, (_, length) => link.slice(0, length)));
+  const reports = answerTexts(prefixes.map(planLink)).map((text) => JSON.parse(text));
+  for (const [index, report] of reports.entries()) {
+    assert.ok(report.verdict || report.errors.length >= 1, prefixes[index]);
+    for (const error of report.errors ?? []) assert.match(error.code, /^[a-z_]+[0-9]?[a-z_0-9]*$/, prefixes[index]);
+  }
+});
+
+test("an escape cut in half is an error of the link, and the rest is kept", () => {
+  const [report] = answerAll([{ op: "link", link: "#v=1&task=infer&hardware.gpu=A100%2" }]);
+  assert.ok(report.errors.some((error) => error.code === "link_incomplete"), JSON.stringify(report));
+  assert.equal(report.job.task, "infer");
+});
+
+test("a link of a newer version is read as far as it is known", () => {
+  const newer = LINKS[0].replace("v=1", "v=2");
+  const [report] = answerAll([{ op: "link", link: `#${newer}&zeppelin=3` }]);
+  assert.deepEqual((report.warnings ?? []).map((warning) => warning.code).sort(), ["link_key_kept", "link_newer"]);
+  assert.equal(report.job.task, JOBS[0].task);
+});
+
+test("jobs with faults have links too, and give the same errors", () => {
+  const faulty = generateJobs(300, 5).filter((job, index, all) => all.indexOf(job) === index);
+  const links = answerAll(faulty.map((job) => ({ op: "link", job })));
+  const direct = answerAll(faulty.map((job) => planRequest(job)));
+  const linked = answerTexts(links.map((report) => planLink(report.link))).map((text) => JSON.parse(text));
+  for (const [index, report] of direct.entries()) {
+    assert.deepEqual(linked[index].errors, report.errors, JSON.stringify(faulty[index]));
+  }
+});
