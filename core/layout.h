@@ -2,7 +2,7 @@
 #ifndef GP_LAYOUT_H
 #define GP_LAYOUT_H
 
-#include "model.h"
+#include "recipe.h"
 
 typedef struct {
     int64_t gpus, per_node;
@@ -10,6 +10,8 @@ typedef struct {
     int zero;                    /* 0 … 3, training */
     bool sequence_parallel;
     int64_t micro_batch, grad_accum, global_batch, seq_len;
+    int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
+    gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
 } gp_layout;
 
 /* One pipeline stage, as one of its GPUs sees it (the tensor-parallel share). Parameters of tied embeddings that
@@ -20,10 +22,12 @@ typedef struct {
     bool first, last;
     uint64_t linear_params;      /* matrices of its layers, per GPU */
     uint64_t other_params;       /* norms, biases, embedding and head shares, per GPU */
-    uint64_t embedding_params, head_params; /* parts of other_params */
+    uint64_t embedding_params, head_params; /* parts of other_params: token table, output matrix (tied: the copy) */
+    uint64_t layer_params;       /* one layer with norms and biases, per GPU */
     uint64_t adapter_params;     /* adapters, per GPU */
     int64_t kv_heads;            /* KV heads per GPU: ceil(g / tp), at least 1 */
-    int64_t in_flight;           /* micro-batches whose activations are held: min(m, p - i) under 1F1B */
+    int64_t in_flight;           /* model chunks (layers / vpp each) of micro-batches whose activations are held:
+                                    min(m, p - i) under 1F1B, the warm-up of the interleaved schedule otherwise */
 } gp_stage_share;
 
 /* Degrees of a job whose training or inference fields are all known, with derived ones filled (dp from the count,

@@ -1,0 +1,201 @@
+#include "activations.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* A tensor that forward keeps. Its size per token is a width of the layer times bytes per element, which depend on how
+ * numbers are held: 16-bit parameters, fp32 parameters, or autocast over fp32 parameters. */
+typedef enum {
+    WIDTH_TOKEN, WIDTH_HIDDEN, WIDTH_QUERY, WIDTH_KV, WIDTH_HEADS, WIDTH_KV_HEADS, WIDTH_SCORES, WIDTH_FFN, WIDTH_COUNT
+} width;
+
+/* When a tensor is kept: every bit of `when` must hold for the job. */
+enum {
+    FUSED = 1 << 0, EAGER = 1 << 1,
+    RMS_NORM = 1 << 2, LAYER_NORM = 1 << 3,
+    GATED = 1 << 4, PLAIN = 1 << 5,
+    FLASH = 1 << 6, SCORES = 1 << 7,
+    NATIVE_GQA = 1 << 8, EXPANDED = 1 << 9, /* keys and values repeated to every query head before attention */
+    TRAINED = 1 << 10, FROZEN = 1 << 11,
+    DROPOUT = 1 << 12,
+    QK_NORM = 1 << 13,
+    ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15
+};
+/* What a recompute policy makes of it. */
+enum {
+    PER_NORM = 1 << 0,  /* once per norm of the layer */
+    CORE = 1 << 1,      /* dropped when the attention core is recomputed (Megatron's selective) */
+    OPS = 1 << 2,       /* also kept by the per-operator policy: every other matrix product and the attention output */
+    OPS_ONLY = 1 << 3   /* kept by that policy only: outputs and inputs that backward itself would not need */
+};
+
+typedef struct {
+    width width;
+    double bytes[GP_NUMERICS_COUNT];
+    unsigned when, policy;
+} tensor;
+
+/* Sources: Korthikanti et al. 2022, arXiv:2205.05198, section 4.1 and table 2 (GPT layers, tensor and sequence
+ * parallelism); github.com/NVIDIA/Megatron-LM and Transformer Engine (fused norms, SwiGLU, FlashAttention);
+ * github.com/huggingface/transformers modeling_llama.py, modeling_gpt2.py, modeling_qwen3.py (order of the eager
+ * operators), PyTorch tools/autograd/derivatives.yaml (what each of them saves);
+ * github.com/pytorch/torchtitan distributed/activation_checkpoint.py (the per-operator policy). */
+static const tensor tensors[] = {
+    /* Norms: input, statistics, normalised value, and the output, which the next matrix products keep. */
+    {WIDTH_HIDDEN, {2, 4, 4}, FUSED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, FUSED | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
+    {WIDTH_TOKEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 4}, EAGER | RMS_NORM | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 4}, EAGER | LAYER_NORM, PER_NORM},
+    {WIDTH_TOKEN, {8, 8, 8}, EAGER | LAYER_NORM, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | TRAINED, PER_NORM},
+    /* Attention: queries, keys, values, output. */
+    {WIDTH_QUERY, {2, 4, 2}, 0, OPS},
+    {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, 0},
+    {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
+    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, TRAINED, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, FROZEN | FLASH, OPS},
+    {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
+    /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
+    {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
+    {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE},
+    {WIDTH_SCORES, {2, 4, 6}, SCORES | EAGER | LAYER_NORM, CORE},
+    {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT, CORE},
+    /* Norms over the heads of queries and keys. */
+    {WIDTH_QUERY, {2, 4, 2}, QK_NORM | FUSED, 0},
+    {WIDTH_KV, {2, 4, 2}, QK_NORM | FUSED, 0},
+    {WIDTH_QUERY, {4, 4, 4}, QK_NORM | EAGER, 0},
+    {WIDTH_KV, {4, 4, 4}, QK_NORM | EAGER, 0},
+    {WIDTH_QUERY, {2, 4, 2}, QK_NORM | EAGER | TRAINED, 0},
+    {WIDTH_KV, {2, 4, 2}, QK_NORM | EAGER | TRAINED, 0},
+    {WIDTH_HEADS, {4, 4, 4}, QK_NORM, 0},
+    {WIDTH_KV_HEADS, {4, 4, 4}, QK_NORM, 0},
+    /* Feed-forward: gate, its activation (a separate operator unless fused), up, and the product. */
+    {WIDTH_FFN, {2, 4, 2}, GATED, OPS},
+    {WIDTH_FFN, {2, 4, 2}, GATED, 0},
+    {WIDTH_FFN, {2, 4, 2}, GATED | EAGER, 0},
+    {WIDTH_FFN, {2, 4, 2}, GATED | TRAINED, 0},
+    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS},
+    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | TRAINED, 0},
+    {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS},
+    /* Dropout after attention and after the feed-forward block: one byte of mask each. */
+    {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT, 0},
+    /* The per-operator policy: the layer's input and the output of the last matrix product. */
+    {WIDTH_HIDDEN, {2, 4, 4}, 0, OPS | OPS_ONLY},
+    {WIDTH_HIDDEN, {2, 4, 2}, 0, OPS | OPS_ONLY},
+};
+enum { TENSOR_COUNT = sizeof tensors / sizeof tensors[0] };
+
+static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp_recipe *recipe) {
+    bool fused = recipe->kernels == GP_KERNELS_FUSED;
+    bool dropout = gp_known(job, GP_FIELD_DROPOUT) && gp_real(job, GP_FIELD_DROPOUT) > 0;
+    unsigned bits = fused ? FUSED : EAGER;
+    bits |= shape->norm == GP_NORM_RMS ? RMS_NORM : LAYER_NORM;
+    bits |= shape->gated_ffn ? GATED : PLAIN;
+    bits |= recipe->flash ? FLASH : SCORES;
+    bits |= recipe->expanded_kv ? EXPANDED : NATIVE_GQA;
+    bits |= gp_is_adapter(job) ? FROZEN : TRAINED;
+    bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
+    if (dropout) bits |= DROPOUT;
+    if (shape->qk_norm) bits |= QK_NORM;
+    return bits;
+}
+
+/* Widths on one rank. What lies along the hidden size is divided by sequence parallelism only. */
+static void set_widths(const gp_shape *shape, const gp_layout *layout, const gp_stage_share *share,
+                       double widths[WIDTH_COUNT]) {
+    double tp = (double)layout->tp, sp = layout->sequence_parallel ? tp : 1;
+    double heads = (double)shape->heads / tp, kv_heads = (double)share->kv_heads, d = (double)shape->head_dim;
+    widths[WIDTH_TOKEN] = 1 / sp;
+    widths[WIDTH_HIDDEN] = (double)shape->hidden / sp;
+    widths[WIDTH_QUERY] = heads * d;
+    widths[WIDTH_KV] = kv_heads * d;
+    widths[WIDTH_HEADS] = heads;
+    widths[WIDTH_KV_HEADS] = kv_heads;
+    widths[WIDTH_SCORES] = heads * (double)layout->seq_len;
+    widths[WIDTH_FFN] = (double)shape->ffn / tp;
+}
+
+/* PEFT's order: the input is cast to the adapter's type (own copy per adapter when that is fp32), multiplied by A, then
+ * by B. An adapter in 16 bits shares the input that the frozen matrix product would not have kept. */
+static double adapter_bytes(const gp_job *job, const gp_model *model, const gp_recipe *recipe, const double *widths) {
+    unsigned targets = job->lora_targets != 0 ? job->lora_targets : GP_TARGET_ALL_LINEAR;
+    double rank = (double)gp_whole(job, GP_FIELD_LORA_RANK);
+    bool wide = recipe->adapter_bytes > 2;
+    bool dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) && gp_real(job, GP_FIELD_LORA_DROPOUT) > 0;
+    double input_bytes = wide ? (dropout ? 5 : 4) : (dropout ? 3 : 2);
+    bool shared = !wide && !dropout;
+    const gp_layer *layer = gp_model_layer(model, 0);
+    double bytes = 0;
+    unsigned seen = 0;
+    for (int i = 0; i < layer->matrix_count; i++) {
+        unsigned target = layer->matrices[i].target;
+        if ((target & targets) == 0) continue;
+        bool attention_input = (target & (GP_TARGET_Q | GP_TARGET_K | GP_TARGET_V)) != 0;
+        bool ffn_input = (target & (GP_TARGET_GATE | GP_TARGET_UP)) != 0;
+        width from = target == GP_TARGET_O ? WIDTH_QUERY : target == GP_TARGET_DOWN ? WIDTH_FFN : WIDTH_HIDDEN;
+        unsigned input = attention_input ? 1u : ffn_input ? 2u : 0u;
+        if (!shared || input == 0 || (seen & input) == 0) bytes += input_bytes * widths[from];
+        bytes += (wide ? 4 : 2) * rank;
+        seen |= input;
+    }
+    return bytes;
+}
+
+/* Gradients of activations while a layer runs backward: the residual stream, and either the feed-forward block's
+ * inner gradients or, without a fused kernel, those of the attention scores (fp32), by which time the feed-forward
+ * tensors are gone. */
+static double working_bytes(const gp_recipe *recipe, const double *widths, unsigned conditions) {
+    double e = recipe->activation_bytes;
+    double ffn = ((conditions & GATED) != 0 ? 2 : 1) * e * widths[WIDTH_FFN];
+    double scores = (conditions & SCORES) != 0 ? 8 * widths[WIDTH_SCORES] + e * widths[WIDTH_QUERY] : 0;
+    return e * widths[WIDTH_HIDDEN] + fmax(ffn, scores - 4 * e * widths[WIDTH_FFN]);
+}
+
+/* Final norm and the input of the output matrix. */
+static double end_bytes(const gp_recipe *recipe, const double *widths, unsigned conditions) {
+    static const double fused[GP_NUMERICS_COUNT] = {6, 12, 6};
+    static const double rms[GP_NUMERICS_COUNT] = {6, 8, 8}, layer[GP_NUMERICS_COUNT] = {2, 4, 4};
+    static const double head[GP_NUMERICS_COUNT] = {2, 4, 2};
+    gp_numerics numerics = recipe->numerics;
+    if ((conditions & FUSED) != 0) return fused[numerics] * widths[WIDTH_HIDDEN];
+    if ((conditions & FROZEN) != 0) return 4 * widths[WIDTH_HIDDEN] + 4;
+    double norm = (conditions & RMS_NORM) != 0 ? rms[numerics] : layer[numerics];
+    return (norm + head[numerics]) * widths[WIDTH_HIDDEN] + 4;
+}
+
+gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
+                                    const gp_stage_share *share) {
+    const gp_recipe *recipe = &layout->recipe;
+    const gp_shape *shape = &model->shape;
+    double widths[WIDTH_COUNT];
+    set_widths(shape, layout, share, widths);
+    unsigned conditions = conditions_of(job, shape, recipe);
+    double norms = shape->norms_per_layer > 0 ? shape->norms_per_layer : 0;
+    double all = 0, core = 0, ops = 0;
+    for (int i = 0; i < TENSOR_COUNT; i++) {
+        const tensor *row = &tensors[i];
+        if ((row->when & ~conditions) != 0) continue;
+        double bytes = row->bytes[recipe->numerics] * widths[row->width];
+        if ((row->policy & PER_NORM) != 0) bytes *= norms;
+        if ((row->policy & OPS) != 0) ops += bytes;
+        if ((row->policy & OPS_ONLY) != 0) continue;
+        all += bytes;
+        if ((row->policy & CORE) != 0) core += bytes;
+    }
+    double adapters = gp_is_adapter(job) ? adapter_bytes(job, model, recipe, widths) : 0;
+    gp_layer_bytes layer = {.live = all + adapters};
+    layer.checkpoint = (recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4) * widths[WIDTH_HIDDEN];
+    layer.working = working_bytes(recipe, widths, conditions);
+    layer.ends = end_bytes(recipe, widths, conditions);
+    gp_recompute policy = gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE)
+                                                            : GP_RECOMPUTE_NONE;
+    layer.kept = layer.live;
+    if (policy == GP_RECOMPUTE_FULL) layer.kept = layer.checkpoint;
+    if (policy == GP_RECOMPUTE_SELECTIVE) layer.kept = recipe->core_only ? layer.live - core : ops + adapters;
+    return layer;
+}

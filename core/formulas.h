@@ -1,0 +1,76 @@
+/* formulas.h: the amounts that the ledgers are made of. Each function computes one gp_formula of its family's file and
+ * returns it with its terms. Products are formed in double: every factor is a count, so results are exact up to 2^53
+ * bytes, the largest that a report carries. */
+#ifndef GP_FORMULAS_H
+#define GP_FORMULAS_H
+
+#include "layout.h"
+#include "formula.h"
+
+/* Amount of `formula` with a value in bytes (rounded up) and its terms. */
+gp_amount gp_amount_make(const gp_formula *formula, double bytes, int term_count, const gp_term *terms);
+#define GP_AMOUNT(formula, bytes, terms) \
+    gp_amount_make(&(formula), (bytes), (int)(sizeof(terms) / sizeof((terms)[0])), (terms))
+
+/* NULL-terminated lists, one per file formulas_*.c. */
+extern const gp_formula *const gp_formulas_state[];
+extern const gp_formula *const gp_formulas_activations[];
+extern const gp_formula *const gp_formulas_overhead[];
+extern const gp_formula *const gp_formulas_inference[];
+extern const gp_formula *const gp_formulas_textbook[];
+
+/* formulas_state.c. `shards`: data-parallel ranks that divide the state, 1 = whole on each. */
+gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards);
+gp_amount gp_gradients_amount(double params, double bytes_per_param, double shards);
+gp_amount gp_master_amount(double params, double bytes_per_param, double shards);
+gp_amount gp_optimizer_amount(double matrix_params, double matrix_bytes, double other_params, double other_bytes,
+                              double shards);
+gp_amount gp_optimizer_factored_amount(double layers, double per_layer, double ends, double shards);
+gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_bytes, double shards);
+gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double shards);
+gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
+gp_amount gp_gather_ends_amount(double end_params, double weight_bytes, double gradient_bytes);
+gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes);
+
+/* formulas_activations.c: the micro-batches whose activations a rank holds. */
+typedef struct {
+    double tokens;            /* of one micro-batch on one context-parallel rank */
+    double layers_in_flight;  /* layers times the micro-batches held */
+    double layer_bytes, end_bytes; /* per token; the ends are there on the last stage only */
+    double weight_copies;     /* bytes of the 16-bit copies that autocast keeps */
+} gp_kept_activations;
+gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute policy);
+gp_amount gp_layer_backward_amount(double tokens, double recomputed, double gradients);
+gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks);
+
+/* formulas_inference.c. `local_layers` and `local_kv_heads` are those of one rank. */
+gp_amount gp_kv_cache_amount(double local_layers, double local_kv_heads, double head_dim, double sequences,
+                             double context, double block, double bits);
+typedef struct { double hidden, query, kv, ffn, heads, vocab; } gp_engine_widths; /* on one rank */
+gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences);
+gp_amount gp_workspace_llama_amount(const gp_engine_widths *widths, double ubatch, double outputs, double cells,
+                                    bool flash, bool gated);
+gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,
+                                           double layer_cache);
+gp_amount gp_graphs_amount(double layers, double mib_per_layer);
+
+/* formulas_overhead.c */
+gp_amount gp_context_amount(double mib);
+gp_amount gp_comm_amount(double groups, double group_mib);
+gp_amount gp_fragmentation_amount(double share, double allocated_bytes);
+
+/* formulas_textbook.c: what the course notes compute by hand. `ways` = tp * pp. */
+typedef struct {
+    double params;        /* N: as stated, else computed */
+    double ways, shards;  /* tp * pp, and ZeRO's data-parallel shards of this state */
+} gp_textbook_share;
+gp_amount gp_textbook_weights(gp_textbook_share share, double bytes_per_param);
+gp_amount gp_textbook_gradients(gp_textbook_share share, double bytes_per_param);
+gp_amount gp_textbook_master(gp_textbook_share share, double bytes_per_param);
+gp_amount gp_textbook_optimizer(gp_textbook_share share, double bytes_per_param);
+/* Adapters with their gradients, master copy and states: `kept` bytes per parameter on every rank, `sharded` divided. */
+gp_amount gp_textbook_adapter(gp_textbook_share share, double kept, double sharded);
+gp_amount gp_textbook_activations(const gp_layout *layout, const gp_shape *shape, double coefficient, bool recompute);
+gp_amount gp_textbook_kv(const gp_layout *layout, const gp_shape *shape, double tokens);
+
+#endif

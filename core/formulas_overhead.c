@@ -1,0 +1,35 @@
+/* formulas_overhead.c: what surrounds the tensors: CUDA context, collectives, the allocator's pool. */
+#include <stddef.h>
+
+#include "formulas.h"
+#include "quantity.h"
+
+static const gp_formula context = {
+    "context.cuda", "context_mib * 1048576",
+    "github.com/stas00/ml-engineering training/performance: 0.47 GiB with lazy loading (PyTorch 2.1, A100) to 0.92 GiB "
+    "with all kernels loaded; github.com/ggml-org/llama.cpp logs: 310-340 MiB"};
+gp_amount gp_context_amount(double mib) {
+    const gp_term terms[] = {{"context_mib", mib}};
+    return GP_AMOUNT(context, mib * (double)GP_MIB, terms);
+}
+
+static const gp_formula comm_buffers = {
+    "comm_buffers.nccl", "groups * group_mib * 1048576",
+    "github.com/NVIDIA/nccl docs: channels x 4 MiB buffers x protocols per communicator; 342-392 MiB per group measured "
+    "by github.com/ai-dynamo/aiconfigurator, 1.5 GiB after the first collective by github.com/stas00/ml-engineering"};
+gp_amount gp_comm_amount(double groups, double group_mib) {
+    const gp_term terms[] = {{"groups", groups}, {"group_mib", group_mib}};
+    return GP_AMOUNT(comm_buffers, groups * group_mib * (double)GP_MIB, terms);
+}
+
+static const gp_formula fragmentation = {
+    "fragmentation.allocator", "share * allocated_bytes",
+    "PyTorch caching allocator, max_memory_reserved over max_memory_allocated: Megatron-LM 1.03-1.09 on B200 "
+    "(github.com/MooreThreads/SimuMax), FSDP2 1.20, FSDP1 1.27-1.36 (github.com/pytorch/torchtitan, "
+    "github.com/huggingface/peft benchmarks)"};
+gp_amount gp_fragmentation_amount(double share, double allocated_bytes) {
+    const gp_term terms[] = {{"share", share}, {"allocated_bytes", allocated_bytes}};
+    return GP_AMOUNT(fragmentation, share * allocated_bytes, terms);
+}
+
+const gp_formula *const gp_formulas_overhead[] = {&context, &comm_buffers, &fragmentation, NULL};

@@ -1,0 +1,133 @@
+/* formulas_state.c: weights and what training keeps for each of them. */
+#include <stddef.h>
+
+#include "formulas.h"
+
+static const gp_formula weights = {
+    "weights.by_format", "(linear_params * linear_bits + other_params * other_bits) / 8 / shards",
+    "Dettmers et al. 2023 (QLoRA), arXiv:2305.14314, section 3; packed formats leave embeddings, head and norms in 16 "
+    "bits (bitsandbytes, AutoGPTQ and AutoAWQ replace linear layers only)"};
+static const gp_formula weights_average = {
+    "weights.file_average", "(linear_params + other_params) * average_bits / 8",
+    "github.com/ggml-org/llama.cpp tools/quantize: a GGUF mix names a type per tensor; its average over a whole file"};
+gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards) {
+    double linear = (double)share->linear_params, other = (double)share->other_params;
+    double linear_bits = recipe->linear_bits, other_bits = recipe->other_bits;
+    if (recipe->whole_model) {
+        const gp_term terms[] = {
+            {"linear_params", linear}, {"other_params", other}, {"average_bits", linear_bits}};
+        return GP_AMOUNT(weights_average, (linear + other) * linear_bits / 8, terms);
+    }
+    const gp_term terms[] = {{"linear_params", linear},
+                             {"linear_bits", linear_bits},
+                             {"other_params", other},
+                             {"other_bits", other_bits},
+                             {"shards", shards}};
+    return GP_AMOUNT(weights, (linear * linear_bits + other * other_bits) / 8 / shards, terms);
+}
+
+/* A state that takes the same bytes for every parameter and is divided among the data-parallel ranks. */
+static gp_amount per_param(const gp_formula *formula, double params, double bytes_per_param, double shards) {
+    const gp_term terms[] = {{"params", params}, {"bytes_per_param", bytes_per_param}, {"shards", shards}};
+    return gp_amount_make(formula, params * bytes_per_param / shards, 3, terms);
+}
+
+static const gp_formula gradients = {
+    "gradients.per_param", "params * bytes_per_param / shards",
+    "Rajbhandari et al. 2020 (ZeRO), arXiv:1910.02054, section 5: sharded from stage 2 on; Megatron-LM "
+    "docs/api-guide/dist_optimizer: fp32 main gradients, 4 bytes"};
+gp_amount gp_gradients_amount(double params, double bytes_per_param, double shards) {
+    return per_param(&gradients, params, bytes_per_param, shards);
+}
+
+static const gp_formula master_weights = {
+    "master_weights.per_param", "params * bytes_per_param / shards",
+    "Micikevicius et al. 2018, arXiv:1710.03740, section 3.1: an fp32 copy; sharded with the optimizer (ZeRO stage 1)"};
+gp_amount gp_master_amount(double params, double bytes_per_param, double shards) {
+    return per_param(&master_weights, params, bytes_per_param, shards);
+}
+
+static const gp_formula optimizer = {
+    "optimizer.per_param", "(matrix_params * matrix_bytes + other_params * other_bytes) / shards",
+    "Rajbhandari et al. 2020 (ZeRO), arXiv:1910.02054, section 3.1: Adam keeps two moments; Dettmers et al. 2022, "
+    "arXiv:2110.02861: 8-bit states with one fp32 scale per block of 256; Chen et al. 2023 (Lion), arXiv:2302.06675, "
+    "and Muon: one momentum"};
+gp_amount gp_optimizer_amount(double matrix_params, double matrix_bytes, double other_params, double other_bytes,
+                              double shards) {
+    const gp_term terms[] = {{"matrix_params", matrix_params},
+                             {"matrix_bytes", matrix_bytes},
+                             {"other_params", other_params},
+                             {"other_bytes", other_bytes},
+                             {"shards", shards}};
+    return GP_AMOUNT(optimizer, (matrix_params * matrix_bytes + other_params * other_bytes) / shards, terms);
+}
+
+static const gp_formula optimizer_factored = {
+    "optimizer.factored", "4 * (layers * layer_rows_and_columns + ends_rows_and_columns) / shards",
+    "Shazeer and Stern 2018 (Adafactor), arXiv:1804.04235, section 3: one fp32 value per row and per column"};
+gp_amount gp_optimizer_factored_amount(double layers, double per_layer, double ends, double shards) {
+    const gp_term terms[] = {{"layers", layers},
+                             {"layer_rows_and_columns", per_layer},
+                             {"ends_rows_and_columns", ends},
+                             {"shards", shards}};
+    return GP_AMOUNT(optimizer_factored, 4 * (layers * per_layer + ends) / shards, terms);
+}
+
+static const gp_formula adapter = {
+    "adapter.full_state", "adapter_params * (kept_bytes + sharded_bytes / shards)",
+    "Hu et al. 2021 (LoRA), arXiv:2106.09685, section 4.1: r * (inputs + outputs) per matrix, with weights, gradients "
+    "and optimizer states of their own"};
+gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_bytes, double shards) {
+    const gp_term terms[] = {{"adapter_params", params},
+                             {"kept_bytes", kept_bytes},
+                             {"sharded_bytes", sharded_bytes},
+                             {"shards", shards}};
+    return GP_AMOUNT(adapter, params * (kept_bytes + sharded_bytes / shards), terms);
+}
+
+static const gp_formula optimizer_temp = {
+    "optimizer_temp.foreach", "params * bytes_per_param / shards",
+    "github.com/pytorch/pytorch torch/optim/adamw.py _multi_tensor_adamw: the list of square roots of the second "
+    "moments lives beside the states"};
+gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double shards) {
+    return per_param(&optimizer_temp, params, bytes_per_param, shards);
+}
+
+static const gp_formula gather_layers = {
+    "gather_buffers.layers", "layer_params * (units * weight_bytes + gradient_bytes)",
+    "Zhao et al. 2023 (FSDP), arXiv:2304.11277, section 4: the unit in use and the one fetched ahead are whole, and so "
+    "is the gradient being reduced"};
+gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes) {
+    const gp_term terms[] = {{"layer_params", layer_params},
+                             {"units", units},
+                             {"weight_bytes", weight_bytes},
+                             {"gradient_bytes", gradient_bytes}};
+    return GP_AMOUNT(gather_layers, layer_params * (units * weight_bytes + gradient_bytes), terms);
+}
+
+static const gp_formula gather_ends = {
+    "gather_buffers.ends", "end_params * (weight_bytes + gradient_bytes)",
+    "Zhao et al. 2023 (FSDP), arXiv:2304.11277, section 4: embedding and output matrix are units of their own"};
+gp_amount gp_gather_ends_amount(double end_params, double weight_bytes, double gradient_bytes) {
+    const gp_term terms[] = {
+        {"end_params", end_params}, {"weight_bytes", weight_bytes}, {"gradient_bytes", gradient_bytes}};
+    return GP_AMOUNT(gather_ends, end_params * (weight_bytes + gradient_bytes), terms);
+}
+
+static const gp_formula gather_buckets = {
+    "gather_buffers.buckets", "buckets * min(bucket_elements, params) * element_bytes",
+    "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py: reduce_bucket_size and allgather_bucket_size, "
+    "5e8 elements each"};
+gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes) {
+    const gp_term terms[] = {{"buckets", buckets},
+                             {"bucket_elements", bucket_elements},
+                             {"params", params},
+                             {"element_bytes", element_bytes}};
+    double elements = bucket_elements < params ? bucket_elements : params;
+    return GP_AMOUNT(gather_buckets, buckets * elements * element_bytes, terms);
+}
+
+const gp_formula *const gp_formulas_state[] = {
+    &weights, &weights_average, &gradients, &master_weights, &optimizer, &optimizer_factored,
+    &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets, NULL,
+};

@@ -1,0 +1,107 @@
+#include "ledger.h"
+
+#include <math.h>
+
+#include "format.h"
+
+const char *gp_item_key(gp_item_id id) {
+    static const char *const keys[GP_ITEM_COUNT] = {
+        "weights",      "gradients",    "master_weights", "optimizer", "adapter",         "activations",
+        "logits",       "gather_buffers", "comm_buffers", "optimizer_temp", "kv_cache",   "recurrent_state",
+        "workspace",    "graphs",       "context",        "fragmentation",
+    };
+    return (unsigned)id < GP_ITEM_COUNT ? keys[id] : "";
+}
+
+const char *gp_phase_key(gp_phase phase) {
+    static const char *const keys[GP_PHASE_COUNT] = {"load",   "forward",   "loss",    "backward",
+                                                     "reduce", "optimizer", "prefill", "decode"};
+    return (unsigned)phase < GP_PHASE_COUNT ? keys[phase] : "";
+}
+
+gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount,
+                                double spread) {
+    int slot = ledger->count < GP_ALLOCATIONS_MAX ? ledger->count++ : GP_ALLOCATIONS_MAX - 1;
+    gp_allocation *row = &ledger->allocations[slot];
+    *row = (gp_allocation){.id = id, .phases = phases, .amount = amount, .spread = spread};
+    return row;
+}
+
+uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model) {
+    gp_recipe recipe;
+    gp_recipe_build(job, model, &recipe);
+    const gp_shape *shape = &model->shape;
+    uint64_t per_layer = gp_mul3(2, (uint64_t)shape->kv_heads, (uint64_t)shape->head_dim);
+    return gp_bytes_of(gp_mul(per_layer, (uint64_t)shape->layers), recipe.kv_bits);
+}
+
+/* What torch's counters of allocated memory do not see. */
+static bool outside_allocator(gp_item_id id) {
+    return id == GP_ITEM_CONTEXT || id == GP_ITEM_COMM_BUFFERS || id == GP_ITEM_FRAGMENTATION;
+}
+
+static void sum_phases(gp_stage_ledger *ledger) {
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+        uint64_t all = 0, allocated = 0;
+        for (int i = 0; i < ledger->count; i++) {
+            const gp_allocation *row = &ledger->allocations[i];
+            if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
+            all = gp_add(all, row->amount.bytes);
+            if (!outside_allocator(row->id)) allocated = gp_add(allocated, row->amount.bytes);
+        }
+        ledger->phase_bytes[phase] = all;
+        ledger->phase_allocated[phase] = allocated;
+        if (all > ledger->peak_bytes) {
+            ledger->peak_bytes = all;
+            ledger->peak_phase = (gp_phase)phase;
+        }
+    }
+}
+
+/* The items' errors are taken as independent, so their half-widths add as squares. */
+static void set_range(gp_stage_ledger *ledger) {
+    double squares = 0;
+    for (int i = 0; i < ledger->count; i++) {
+        const gp_allocation *row = &ledger->allocations[i];
+        if ((row->phases & GP_PHASE_BIT(ledger->peak_phase)) == 0) continue;
+        double half = row->spread * (double)row->amount.bytes;
+        squares += half * half;
+    }
+    uint64_t half_width = gp_bytes_from_double(sqrt(squares));
+    ledger->low_bytes = gp_sub_or_zero(ledger->peak_bytes, half_width);
+    ledger->high_bytes = gp_add(ledger->peak_bytes, half_width);
+}
+
+/* The course keeps 15 % of the card free: what it needs is its own sum over 0.85. */
+static void set_textbook_range(gp_stage_ledger *ledger) {
+    ledger->low_bytes = ledger->peak_bytes;
+    ledger->high_bytes = gp_overflowed(ledger->peak_bytes) ? ledger->peak_bytes
+                                                           : gp_bytes_from_double((double)ledger->peak_bytes / 0.85);
+}
+
+static void clear(gp_stage_ledger *ledger) {
+    ledger->count = 0;
+    ledger->phases = 0;
+    ledger->peak_phase = GP_PHASE_LOAD;
+    ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
+    ledger->host_bytes = ledger->saved_bytes = 0;
+}
+
+void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t stage,
+                     gp_stage_ledger *ledger) {
+    enum { DETAILED, TEXTBOOK };
+    clear(ledger);
+    gp_layout_stage(job, model, layout, stage, &ledger->share);
+    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK;
+    if (textbook)
+        gp_ledger_textbook(job, model, layout, ledger);
+    else if (gp_is_training(job))
+        gp_ledger_training(job, model, layout, ledger);
+    else
+        gp_ledger_inference(job, model, layout, ledger);
+    sum_phases(ledger);
+    if (textbook)
+        set_textbook_range(ledger);
+    else
+        set_range(ledger);
+}

@@ -1,0 +1,214 @@
+/* ledger_training.c: one stage of a training step. Weights, master copy and states are there throughout; activations
+ * from forward to backward; logits around the loss; gradients from backward on, or always where they are accumulated. */
+#include "activations.h"
+#include "formulas.h"
+#include "ledger.h"
+
+enum {
+    FORWARD = GP_PHASE_BIT(GP_PHASE_FORWARD), LOSS = GP_PHASE_BIT(GP_PHASE_LOSS),
+    BACKWARD = GP_PHASE_BIT(GP_PHASE_BACKWARD), REDUCE = GP_PHASE_BIT(GP_PHASE_REDUCE),
+    OPTIMIZER = GP_PHASE_BIT(GP_PHASE_OPTIMIZER),
+    STEP = FORWARD | LOSS | BACKWARD | REDUCE | OPTIMIZER,
+    ALWAYS = GP_PHASE_BIT(GP_PHASE_LOAD) | STEP
+};
+
+/* Half-widths of the 90 % range, relative to an item's bytes. */
+static const double spread_states = 0.005, spread_activations = 0.12, spread_logits = 0.15, spread_buffers = 0.30,
+                    spread_context = 0.40, spread_fragmentation = 1.0;
+
+static const double context_mib = 500;
+
+/* Where a state goes, and what of it is trained on this rank. */
+typedef struct {
+    const gp_layout *layout;
+    const gp_recipe *recipe;
+    const gp_stage_share *share;
+    double shards[4];           /* by the ZeRO stage from which a state is sharded */
+    double params, matrix_params; /* trained on this rank */
+} states;
+
+static bool is_block_wise(const gp_job *job) {
+    enum { BADAM = 10 };
+    return gp_known(job, GP_FIELD_OPTIMIZER) && gp_whole(job, GP_FIELD_OPTIMIZER) == BADAM;
+}
+
+static states states_of(const gp_job *job, const gp_layout *layout, const gp_stage_share *share) {
+    states s = {.layout = layout, .recipe = &layout->recipe, .share = share};
+    double ranks = (double)layout->dp * (double)layout->cp;
+    for (int stage = 1; stage <= 3; stage++) s.shards[stage] = layout->zero >= stage ? ranks : 1;
+    s.params = (double)gp_add(share->linear_params, share->other_params);
+    s.matrix_params = (double)share->linear_params;
+    if (!is_block_wise(job)) return s;
+    /* BAdam trains one block, a layer, at a time (Luo et al. 2024, arXiv:2404.02827). */
+    s.params = (double)share->layer_params;
+    s.matrix_params = (double)share->layer_params;
+    return s;
+}
+
+static void place(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount, bool on_host) {
+    if (on_host)
+        ledger->host_bytes = gp_add(ledger->host_bytes, amount.bytes);
+    else
+        gp_ledger_append(ledger, id, phases, amount, spread_states);
+}
+
+/* Gradients outlive a pass when several micro-batches add to them or one buffer holds them throughout. */
+static unsigned gradient_phases(const gp_layout *layout) {
+    bool lasting = layout->grad_accum > 1 || layout->pp > 1 || layout->recipe.framework->main_gradients;
+    return lasting ? STEP : BACKWARD | REDUCE | OPTIMIZER;
+}
+
+static double rows_and_columns(const gp_model *model) {
+    const gp_layer *layer = gp_model_layer(model, 0);
+    double sum = (double)layer->norm_params + (double)layer->bias_params;
+    for (int i = 0; i < layer->matrix_count; i++)
+        sum += (double)layer->matrices[i].inputs + (double)layer->matrices[i].outputs;
+    return sum;
+}
+
+static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, const states *s) {
+    enum { MUON = 9 };
+    const gp_recipe *recipe = s->recipe;
+    double shards = s->shards[1], bytes = recipe->optimizer_bytes;
+    double other = s->params - s->matrix_params;
+    bool muon = gp_known(job, GP_FIELD_OPTIMIZER) && gp_whole(job, GP_FIELD_OPTIMIZER) == MUON;
+    if (recipe->factored_optimizer) {
+        double ends = (double)(model->shape.vocab + model->shape.hidden);
+        double tables = (s->share->embedding_params > 0 ? 1 : 0) + (s->share->head_params > 0 ? 1 : 0);
+        return gp_optimizer_factored_amount((double)s->share->layers, rows_and_columns(model), ends * tables, shards);
+    }
+    /* Muon leaves embeddings, head and norms to Adam. */
+    return gp_optimizer_amount(s->matrix_params, bytes, other, muon ? 2 * bytes : bytes, shards);
+}
+
+static void add_full_states(const gp_job *job, const gp_model *model, const states *s, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = s->recipe;
+    unsigned alive = gradient_phases(s->layout);
+    place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, s->shards[3]), recipe->weights_on_host);
+    place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(s->params, recipe->gradient_bytes, s->shards[2]),
+          false);
+    if (recipe->master_bytes > 0)
+        place(ledger, GP_ITEM_MASTER_WEIGHTS, ALWAYS, gp_master_amount(s->params, recipe->master_bytes, s->shards[1]),
+              recipe->master_on_host);
+    place(ledger, GP_ITEM_OPTIMIZER, STEP, optimizer_amount(job, model, s), recipe->optimizer_on_host);
+    if (recipe->foreach_temporaries && !recipe->optimizer_on_host)
+        gp_ledger_append(ledger, GP_ITEM_OPTIMIZER_TEMP, OPTIMIZER,
+                         gp_optimizer_temp_amount(s->params, recipe->optimizer_bytes / 2, s->shards[1]),
+                         spread_buffers);
+}
+
+/* ZeRO-1 and -2 leave frozen weights whole on every rank, and ZeRO-3 cannot divide a packed tensor; FSDP can, once it
+ * is stored in a type that it knows (bitsandbytes quant_storage). */
+static void add_adapter_states(const states *s, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = s->recipe;
+    double frozen_shards = recipe->packed_frozen && !recipe->shards_packed ? 1 : s->shards[3];
+    place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, frozen_shards), recipe->weights_on_host);
+    int zero = s->layout->zero;
+    double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 ? recipe->gradient_bytes : 0);
+    double all = recipe->adapter_bytes + recipe->gradient_bytes + recipe->master_bytes + recipe->optimizer_bytes;
+    gp_amount adapters = gp_adapter_amount((double)s->share->adapter_params, kept, all - kept, s->shards[1]);
+    gp_ledger_append(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, spread_states);
+}
+
+/* What ZeRO-3 and FSDP hold whole for a moment: two layers while one is computed, and at the ends the embedding or the
+ * output matrix, a unit of its own. Frozen weights have no gradients. */
+static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
+    bool frozen = gp_is_adapter(job);
+    double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
+    double gradient = frozen ? 0 : s->recipe->reduce_bytes;
+    double end = (double)(s->share->head_params > 0 ? s->share->head_params : s->share->embedding_params);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD,
+                     gp_gather_layers_amount((double)s->share->layer_params, 2, weight, gradient), spread_buffers);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2, gradient), spread_buffers);
+}
+
+static void add_buckets(const states *s, gp_stage_ledger *ledger) {
+    const double bucket_elements = 5e8;
+    if (!s->recipe->framework->buckets || s->layout->dp == 1) return;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD | REDUCE | OPTIMIZER,
+                     gp_gather_buckets_amount(2, bucket_elements, s->params, 2), spread_buffers);
+}
+
+static double weight_copies(const gp_recipe *recipe, const gp_stage_share *share, gp_recompute policy) {
+    if (recipe->numerics != GP_NUMERICS_AUTOCAST || policy == GP_RECOMPUTE_FULL) return 0;
+    return 2 * ((double)share->linear_params + (double)share->head_params);
+}
+
+static void add_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
+                            gp_stage_ledger *ledger) {
+    const gp_stage_share *share = &ledger->share;
+    gp_layer_bytes layer = gp_layer_activations(job, model, layout, share);
+    gp_recompute policy = gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE)
+                                                            : GP_RECOMPUTE_NONE;
+    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
+    double in_flight = (double)share->layers / (double)layout->vpp * (double)share->in_flight;
+    double most = (double)share->layers * (double)layout->grad_accum;
+    gp_kept_activations kept = {.tokens = tokens,
+                                .layers_in_flight = in_flight < most ? in_flight : most,
+                                .layer_bytes = layer.kept,
+                                .end_bytes = share->last ? layer.ends : 0,
+                                .weight_copies = weight_copies(&layout->recipe, share, policy)};
+    gp_amount amount = gp_activations_amount(&kept, policy);
+    gp_ledger_append(ledger, GP_ITEM_ACTIVATIONS, FORWARD | LOSS | BACKWARD, amount, spread_activations);
+    double recomputed = policy == GP_RECOMPUTE_NONE ? 0 : layer.live - (policy == GP_RECOMPUTE_FULL ? 0 : layer.kept);
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD,
+                     gp_layer_backward_amount(tokens, recomputed > 0 ? recomputed : 0, layer.working),
+                     spread_activations);
+    ledger->saved_bytes = amount.bytes;
+}
+
+/* The vocabulary is divided by tensor parallelism together with the output matrix. */
+static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = &layout->recipe;
+    const double kept_bytes = 4;
+    if (!ledger->share.last) return;
+    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
+    double vocab = (double)model->shape.vocab, tp = (double)layout->tp;
+    double chunks = recipe->loss == GP_LOSS_CHUNKED ? 8 : 1;
+    gp_amount amount = gp_logits_amount(tokens, vocab, recipe->logit_bytes, tp, chunks);
+    gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
+    double kept = recipe->loss == GP_LOSS_FULL ? tokens * vocab * kept_bytes / tp : 0;
+    ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
+}
+
+static uint64_t allocated_peak(const gp_stage_ledger *ledger) {
+    uint64_t peak = 0;
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+        uint64_t sum = 0;
+        for (int i = 0; i < ledger->count; i++)
+            if ((ledger->allocations[i].phases & GP_PHASE_BIT(phase)) != 0)
+                sum = gp_add(sum, ledger->allocations[i].amount.bytes);
+        if (sum > peak) peak = sum;
+    }
+    return peak;
+}
+
+/* Outside of what torch counts as allocated. Call after every item that it counts. */
+static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
+    const double group_mib = 380;
+    const gp_recipe *recipe = &layout->recipe;
+    if (recipe->on_host) return;
+    gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, ALWAYS,
+                     gp_fragmentation_amount(recipe->framework->reserved, (double)allocated_peak(ledger)),
+                     spread_fragmentation);
+    gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
+    double groups = (layout->dp > 1) + (layout->tp > 1) + (layout->pp > 1) + (layout->cp > 1);
+    if (groups > 0)
+        gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, STEP, gp_comm_amount(groups, group_mib), spread_context);
+}
+
+void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
+    states s = states_of(job, layout, &ledger->share);
+    ledger->phases = ALWAYS;
+    if (gp_is_adapter(job))
+        add_adapter_states(&s, ledger);
+    else
+        add_full_states(job, model, &s, ledger);
+    if (layout->zero >= 3 && layout->dp * layout->cp > 1)
+        add_gathered(job, &s, ledger);
+    else
+        add_buckets(&s, ledger);
+    add_activations(job, model, layout, ledger);
+    add_logits(model, layout, ledger);
+    add_overhead(layout, ledger);
+}

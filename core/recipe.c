@@ -1,0 +1,237 @@
+#include "recipe.h"
+
+#include <string.h>
+
+#include "format.h"
+
+/* One row per choice of train.framework, in its order. `reserved` is the allocator's surplus over what torch counts as
+ * allocated: Megatron 1.03-1.09 (median 1.04 of 43 runs), FSDP2 1.20, FSDP1 1.27-1.36. */
+static const gp_framework frameworks[] = {
+    /* name, kernels, fp32 weights, main gradients, master weights, buckets, reserved */
+    {"hf-trainer", GP_KERNELS_EAGER, false, false, false, false, 0.06},
+    {"megatron", GP_KERNELS_FUSED, false, true, true, false, 0.04},
+    {"deepspeed", GP_KERNELS_EAGER, false, false, true, true, 0.10},
+    {"fsdp", GP_KERNELS_EAGER, false, false, true, false, 0.20},
+    {"torchtitan", GP_KERNELS_EAGER, true, false, false, false, 0.08},
+    {"torchtune", GP_KERNELS_EAGER, false, false, false, false, 0.10},
+    {"litgpt", GP_KERNELS_EAGER, false, false, false, false, 0.06},
+    {"llm-foundry", GP_KERNELS_EAGER, true, false, false, false, 0.10},
+    {"peft", GP_KERNELS_EAGER, false, false, false, false, 0.06},
+    {"axolotl", GP_KERNELS_EAGER, false, false, false, false, 0.06},
+    {"llama-factory", GP_KERNELS_EAGER, false, false, false, false, 0.06},
+    {"unsloth", GP_KERNELS_FUSED, false, false, false, false, 0.06},
+    {"llmq", GP_KERNELS_FUSED, false, false, false, false, 0.02},
+    {"megatron-deepspeed", GP_KERNELS_FUSED, false, true, true, true, 0.06},
+    {"fsdp-qlora", GP_KERNELS_EAGER, false, false, false, false, 0.10},
+    {"nemo-automodel", GP_KERNELS_EAGER, false, false, false, false, 0.10},
+    {"maxtext", GP_KERNELS_FUSED, true, false, false, false, 0.02},
+    {"paxml", GP_KERNELS_FUSED, true, false, false, false, 0.02},
+    {"other", GP_KERNELS_EAGER, false, false, false, false, 0.08},
+};
+enum { FRAMEWORK_COUNT = sizeof frameworks / sizeof frameworks[0], FRAMEWORK_OTHER = FRAMEWORK_COUNT - 1 };
+
+/* Optimizer states per parameter of a matrix, in the order of train.optimizer. `follows_weights`: without a master
+ * copy PyTorch's optimizers keep their states in the type of the parameter. Block-wise 8-bit states carry one fp32
+ * scale per 256 values (Dettmers et al. 2022, arXiv:2110.02861), 4-bit ones per 128 (torchao optim). */
+typedef struct {
+    double bytes, textbook_bytes;
+    int states;
+    bool follows_weights, on_host, factored;
+} optimizer_row;
+
+static const optimizer_row optimizers[] = {
+    {8, 8, 2, true, false, false},                          /* adamw */
+    {4, 4, 2, false, false, false},                         /* adamw-bf16-states */
+    {2 + 4.0 * 2 / 256, 2, 2, false, false, false},         /* adamw8bit */
+    {1 + 4.0 * 2 / 128, 1, 2, false, false, false},         /* adamw4bit */
+    {8, 8, 2, true, true, false},                           /* paged-adamw */
+    {2 + 4.0 * 2 / 256, 2, 2, false, true, false},          /* paged-adamw8bit */
+    {4, 4, 1, true, false, false},                          /* sgd with momentum */
+    {4, 4, 1, true, false, false},                          /* lion */
+    {0, 0, 0, false, false, true},                          /* adafactor */
+    {4, 4, 1, true, false, false},                          /* muon */
+    {8, 8, 2, true, false, false},                          /* badam */
+};
+enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
+
+enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP32 };
+enum { WEIGHTS_BF16, WEIGHTS_FP16, WEIGHTS_FP32, WEIGHTS_FP8 };
+
+static const gp_framework *framework_of(const gp_job *job) {
+    int64_t index = gp_known(job, GP_FIELD_FRAMEWORK) ? gp_whole(job, GP_FIELD_FRAMEWORK) : -1;
+    bool listed = index >= 0 && index < FRAMEWORK_COUNT;
+    return &frameworks[listed ? index : FRAMEWORK_OTHER];
+}
+
+static const optimizer_row *optimizer_of(const gp_job *job) {
+    int64_t index = gp_known(job, GP_FIELD_OPTIMIZER) ? gp_whole(job, GP_FIELD_OPTIMIZER) : 0;
+    return &optimizers[index >= 0 && index < OPTIMIZER_COUNT ? index : 0];
+}
+
+static const char *text_of(const gp_job *job, gp_field field) {
+    const char *text = gp_known(job, field) ? job->settings[field].text : NULL;
+    return text != NULL ? text : "";
+}
+
+static bool begins_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* Bytes of a stored trainable parameter. */
+static double weight_bytes(const gp_job *job, const gp_framework *framework) {
+    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    bool pretrain = gp_task_of(job) == GP_PRETRAIN;
+    if (!gp_known(job, GP_FIELD_TRAIN_WEIGHTS))
+        return fp32_compute || (framework->fp32_weights && pretrain) ? 4 : 2;
+    int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
+    return choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
+}
+
+static void set_format(const char *name, gp_recipe *recipe) {
+    gp_format scratch;
+    const gp_format *format = gp_format_find(name, &scratch);
+    recipe->linear_bits = format != NULL ? format->linear_bits : 16;
+    recipe->other_bits = format != NULL ? format->other_bits : 16;
+    recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
+    recipe->whole_model = format != NULL && format->whole_model;
+}
+
+static void set_trained_weights(const gp_job *job, gp_recipe *recipe) {
+    double bytes = weight_bytes(job, recipe->framework);
+    recipe->linear_bits = recipe->other_bits = 8 * bytes;
+    recipe->textbook_bits = 16;
+    if (gp_task_of(job) != GP_QLORA) return;
+    int length = 0;
+    int64_t choice = gp_known(job, GP_FIELD_QUANT) ? gp_whole(job, GP_FIELD_QUANT) : 0;
+    const char *quant = gp_choice_text(GP_FIELD_QUANT, choice, &length);
+    char name[32] = "";
+    if (length < (int)sizeof name) memcpy(name, quant, (size_t)length);
+    set_format(name, recipe);
+    recipe->packed_frozen = true;
+}
+
+static void set_states(const gp_job *job, gp_recipe *recipe) {
+    const gp_framework *framework = recipe->framework;
+    const optimizer_row *optimizer = optimizer_of(job);
+    bool adapter = gp_is_adapter(job);
+    /* PEFT keeps adapters of a 16-bit base in fp32 (autocast_adapter_dtype), so do the others by default. */
+    double stored = adapter ? 4 : weight_bytes(job, framework);
+    bool wants_master = gp_known(job, GP_FIELD_MASTER_WEIGHTS) ? gp_whole(job, GP_FIELD_MASTER_WEIGHTS) != 0
+                                                               : framework->master_weights;
+    recipe->adapter_bytes = stored;
+    recipe->master_bytes = wants_master && stored < 4 ? 4 : 0;
+    const char *gradient = text_of(job, GP_FIELD_GRAD_DTYPE);
+    recipe->gradient_bytes = framework->main_gradients && !adapter ? 4 : stored < 2 ? 2 : stored;
+    if (begins_with(gradient, "bf16") || begins_with(gradient, "fp16")) recipe->gradient_bytes = 2;
+    if (begins_with(gradient, "fp32")) recipe->gradient_bytes = 4;
+    bool narrow = optimizer->follows_weights && recipe->master_bytes <= 0 && stored < 4;
+    recipe->optimizer_bytes = narrow ? 2.0 * optimizer->states : optimizer->bytes;
+    recipe->textbook_optimizer_bytes = optimizer->textbook_bytes;
+    recipe->factored_optimizer = optimizer->factored;
+    recipe->optimizer_on_host = optimizer->on_host;
+}
+
+/* train.offload: none|optimizer|params|optimizer+param|params+optimizer. */
+static void set_offload(const gp_job *job, gp_recipe *recipe) {
+    const char *text = text_of(job, GP_FIELD_OFFLOAD);
+    int64_t choice = gp_known(job, GP_FIELD_OFFLOAD) ? gp_whole(job, GP_FIELD_OFFLOAD) : 0;
+    bool optimizer = choice == 1 || choice >= 3 || (choice < 0 && strstr(text, "optim") != NULL);
+    bool params = choice >= 2 || (choice < 0 && strstr(text, "param") != NULL);
+    recipe->optimizer_on_host = recipe->optimizer_on_host || optimizer;
+    recipe->master_on_host = optimizer;
+    recipe->weights_on_host = params;
+}
+
+/* train.loss: full|fused|chunked|none|fused CE|chunked CE|liger FLCE|cut cross entropy. "none" names no special
+ * loss kernel, so the logits are there. */
+static gp_loss loss_of(const gp_job *job) {
+    static const gp_loss losses[] = {GP_LOSS_FULL, GP_LOSS_FUSED,   GP_LOSS_CHUNKED, GP_LOSS_FULL,
+                                     GP_LOSS_FUSED, GP_LOSS_CHUNKED, GP_LOSS_CHUNKED, GP_LOSS_CHUNKED};
+    int64_t index = gp_known(job, GP_FIELD_LOSS) ? gp_whole(job, GP_FIELD_LOSS) : 0;
+    bool listed = index >= 0 && index < (int64_t)(sizeof losses / sizeof losses[0]);
+    return listed ? losses[index] : GP_LOSS_FULL;
+}
+
+/* Compiled code fuses norms, activations and casts as Transformer Engine does by hand. */
+static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
+    const char *compile = text_of(job, GP_FIELD_COMPILE);
+    bool compiled = compile[0] != '\0' && !begins_with(compile, "false") && !begins_with(compile, "none");
+    return compiled ? GP_KERNELS_FUSED : framework->kernels;
+}
+
+/* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
+ * gathers. */
+static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
+    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    bool sharded = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
+    if (fp32_compute) return GP_NUMERICS_FP32;
+    if (gp_known(job, GP_FIELD_AUTOCAST))
+        return gp_whole(job, GP_FIELD_AUTOCAST) != 0 && recipe->other_bits > 16 ? GP_NUMERICS_AUTOCAST
+                                                                                : GP_NUMERICS_16_BIT;
+    bool wide = recipe->other_bits > 16 && !gp_is_adapter(job);
+    return wide && !sharded && recipe->kernels == GP_KERNELS_EAGER ? GP_NUMERICS_AUTOCAST : GP_NUMERICS_16_BIT;
+}
+
+/* Bytes of one logit around the loss: in eager code the fp32 log-softmax that is kept and two more fp32 tensors while
+ * its gradient is made; a vocabulary-parallel or fused loss works in place. */
+static double logit_bytes_of(const gp_recipe *recipe) {
+    if (recipe->loss == GP_LOSS_FUSED) return recipe->kernels == GP_KERNELS_FUSED ? 2 : 6;
+    return recipe->framework->main_gradients ? 8 : 12;
+}
+
+static void build_training(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
+    /* train.attention: flash|eager|sdpa. */
+    enum { ATTENTION_FLASH, ATTENTION_EAGER, ATTENTION_SDPA };
+    int64_t attention = gp_known(job, GP_FIELD_ATTENTION) ? gp_whole(job, GP_FIELD_ATTENTION) : ATTENTION_FLASH;
+    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    recipe->framework = framework_of(job);
+    recipe->kernels = kernels_of(job, recipe->framework);
+    set_trained_weights(job, recipe);
+    set_states(job, recipe);
+    set_offload(job, recipe);
+    recipe->loss = loss_of(job);
+    recipe->numerics = numerics_of(job, recipe);
+    recipe->activation_bytes = fp32_compute ? 4 : 2;
+    recipe->flash = attention != ATTENTION_EAGER;
+    recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER && attention != ATTENTION_FLASH;
+    recipe->core_only = recipe->framework->main_gradients;
+    recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && model->shape.norm != GP_NORM_RMS &&
+                               model->shape.model_type != NULL && strcmp(model->shape.model_type, "gpt2") == 0;
+    recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
+    recipe->logit_bytes = logit_bytes_of(recipe);
+    recipe->shards_packed = begins_with(recipe->framework->name, "fsdp");
+    recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
+                                                                  : recipe->framework == &frameworks[0];
+}
+
+/* "4.44.2" and the like: before transformers 4.45 a prompt's logits were all computed. */
+static bool computes_prompt_logits(const char *version) {
+    if (!begins_with(version, "4.")) return false;
+    int minor = 0, digits = 0;
+    for (const char *at = version + 2; *at >= '0' && *at <= '9' && digits < 3; at++, digits++)
+        minor = minor * 10 + (*at - '0');
+    return digits > 0 && minor < 45;
+}
+
+static void build_inference(const gp_job *job, gp_recipe *recipe) {
+    set_format(text_of(job, GP_FIELD_WEIGHTS), recipe);
+    if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
+        recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);
+        recipe->whole_model = true;
+    }
+    recipe->kv_bits = gp_kv_bits(text_of(job, GP_FIELD_KV));
+    if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
+    /* infer.engine: the third to fifth choices are llama.cpp, its fork and transformers. */
+    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : 0;
+    recipe->engine = engine == 3 || engine == 4 ? GP_ENGINE_LLAMA_CPP
+                     : engine == 5              ? GP_ENGINE_TRANSFORMERS
+                                                : GP_ENGINE_PAGED;
+    recipe->prompt_logits = computes_prompt_logits(text_of(job, GP_FIELD_ENGINE_VERSION));
+}
+
+void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
+    *recipe = (gp_recipe){.linear_bits = 16, .other_bits = 16, .textbook_bits = 16, .kv_bits = 16};
+    recipe->on_host = strcmp(job->gpu.name, "cpu") == 0;
+    if (gp_is_training(job))
+        build_training(job, model, recipe);
+    else
+        build_inference(job, recipe);
+}

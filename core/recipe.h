@@ -1,0 +1,72 @@
+/* recipe.h: the choices that a job leaves to its framework, its engine or a text, resolved once per layout so that
+ * the ledger compares no strings and the solver may ask for thousands of ledgers. */
+#ifndef GP_RECIPE_H
+#define GP_RECIPE_H
+
+#include "model.h"
+
+/* How a framework computes a layer, which decides what the forward pass keeps for the backward pass. */
+typedef enum {
+    GP_KERNELS_FUSED, /* Megatron with Transformer Engine, or torch.compile: one kernel per norm, SwiGLU, attention */
+    GP_KERNELS_EAGER  /* PyTorch operator by operator: each keeps its own inputs */
+} gp_kernels;
+
+/* How numbers are held while a layer is computed. */
+typedef enum {
+    GP_NUMERICS_16_BIT,   /* 16-bit parameters, or fp32 ones cast when they are gathered */
+    GP_NUMERICS_FP32,
+    GP_NUMERICS_AUTOCAST, /* 16-bit products over fp32 parameters and an fp32 residual stream */
+    GP_NUMERICS_COUNT
+} gp_numerics;
+
+/* What of a training run is a property of the framework rather than of the job. */
+typedef struct {
+    const char *name;           /* as in the choices of train.framework */
+    gp_kernels kernels;
+    bool fp32_weights;          /* 16-bit pretraining keeps fp32 parameters and casts them when it gathers */
+    bool main_gradients;        /* gradients live in one fp32 buffer through the whole step */
+    bool master_weights;        /* 16-bit full training keeps an fp32 copy in the optimizer */
+    bool buckets;               /* flat buffers for reducing and gathering (DeepSpeed) */
+    double reserved;            /* allocator: reserved over allocated, less 1 */
+} gp_framework;
+
+typedef enum { GP_RECOMPUTE_NONE, GP_RECOMPUTE_SELECTIVE, GP_RECOMPUTE_FULL, GP_RECOMPUTE_PARTIAL } gp_recompute;
+typedef enum { GP_LOSS_FULL, GP_LOSS_CHUNKED, GP_LOSS_FUSED } gp_loss;
+typedef enum { GP_ENGINE_PAGED, GP_ENGINE_LLAMA_CPP, GP_ENGINE_TRANSFORMERS } gp_engine_kind;
+
+typedef struct {
+    /* Both. */
+    double linear_bits, other_bits; /* stored weights: layer matrices, everything else */
+    double textbook_bits;           /* the course notes' round figure for the same format */
+    bool whole_model;               /* linear_bits is an average over all tensors */
+    bool on_host;                   /* the device is the host: no CUDA context, no allocator pool */
+    /* Training. */
+    const gp_framework *framework;
+    double gradient_bytes, master_bytes; /* per trainable parameter, 0 = none */
+    double optimizer_bytes;              /* states per trainable parameter of a matrix */
+    double textbook_optimizer_bytes;
+    double adapter_bytes;                /* stored bytes of an adapter's parameter */
+    double activation_bytes;             /* per element of a matrix product's result */
+    gp_kernels kernels;
+    gp_numerics numerics;
+    bool core_only;                      /* selective recomputation means the attention core (Megatron) */
+    bool expanded_kv, elementwise_gelu;
+    bool foreach_temporaries;            /* the optimizer step makes lists of temporaries */
+    bool factored_optimizer;             /* states grow with rows + columns, not with their product */
+    bool optimizer_on_host, master_on_host, weights_on_host;
+    bool flash;                          /* attention keeps no score matrix */
+    bool packed_frozen, shards_packed;   /* frozen weights in a packed format; whether ZeRO-3 can divide them */
+    double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
+    double logit_bytes;                  /* per logit around the loss */
+    gp_loss loss;
+    /* Inference. */
+    double kv_bits;
+    gp_engine_kind engine;
+    bool prompt_logits;                  /* logits of every prompt token, not of the last only */
+} gp_recipe;
+
+/* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
+ * counts as 16 bits (plan.c refuses it before). */
+void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe);
+
+#endif
