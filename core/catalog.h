@@ -48,6 +48,10 @@ const gp_gpu_row *gp_catalog_gpu(int index);
 const gp_model_row *gp_catalog_find_model(const char *name);
 const gp_gpu_row *gp_catalog_find_gpu(const char *name);
 
+/* model_type of a model that is known by name but whose architecture this version does not plan (mixtures of experts,
+ * latent attention, local and global layers …), or NULL. */
+const char *gp_catalog_unsupported(const char *name);
+
 /* Nearest known id for a name that is not known, or "" when nothing is near. */
 const char *gp_catalog_nearest_model(const char *name);
 const char *gp_catalog_nearest_gpu(const char *name);

@@ -1,0 +1,89 @@
+#include "catalog.h"
+
+#include <string.h>
+
+#include "catalog_data.h"
+#include "catalog_key.h"
+#include "text.h"
+
+int gp_catalog_model_count(void) {
+    return gp_data_model_count;
+}
+
+const gp_model_row *gp_catalog_model(int index) {
+    return index >= 0 && index < gp_data_model_count ? &gp_data_models[index] : NULL;
+}
+
+int gp_catalog_gpu_count(void) {
+    return gp_data_gpu_count;
+}
+
+const gp_gpu_row *gp_catalog_gpu(int index) {
+    return index >= 0 && index < gp_data_gpu_count ? &gp_data_gpus[index] : NULL;
+}
+
+/* The keys of a model name, strictest first: one that states an owner finds that owner's row before any other. */
+static int find_model(gp_name_index index, const char *name) {
+    int row = -1;
+    for (int kind = GP_KEY_EXACT; kind <= GP_KEY_STEM && row < 0; kind++) {
+        char key[GP_KEY_BYTES];
+        gp_key_of_model(name, (gp_key_kind)kind, key);
+        if (key[0] != '\0') row = gp_name_find(index, key);
+    }
+    return row;
+}
+
+const gp_model_row *gp_catalog_find_model(const char *name) {
+    return gp_catalog_model(find_model(gp_data_model_names, name));
+}
+
+const gp_gpu_row *gp_catalog_find_gpu(const char *name) {
+    char key[GP_KEY_BYTES];
+    gp_key_of_gpu(name, key);
+    return key[0] == '\0' ? NULL : gp_catalog_gpu(gp_name_find(gp_data_gpu_names, key));
+}
+
+const char *gp_catalog_unsupported(const char *name) {
+    int row = find_model(gp_data_unsupported_names, name);
+    return row < 0 ? NULL : gp_data_unsupported[row].model_type;
+}
+
+const char *gp_catalog_nearest_model(const char *name) {
+    char key[GP_KEY_BYTES];
+    gp_key_of_model(name, GP_KEY_STEM, key);
+    const gp_model_row *row = gp_catalog_model(gp_name_nearest(gp_data_model_names, key));
+    return row == NULL ? "" : row->id;
+}
+
+const char *gp_catalog_nearest_gpu(const char *name) {
+    char key[GP_KEY_BYTES];
+    gp_key_of_gpu(name, key);
+    const gp_gpu_row *row = gp_catalog_gpu(gp_name_nearest(gp_data_gpu_names, key));
+    return row == NULL ? "" : row->name;
+}
+
+/* True when each word of `filter` occurs in one of the texts. */
+static bool matches(const char *filter, const char *const *texts, int count) {
+    while (*filter != '\0') {
+        size_t space = strspn(filter, " ");
+        filter += space;
+        size_t length = strcspn(filter, " ");
+        bool found = length == 0;
+        for (int i = 0; i < count && !found; i++) {
+            found = gp_contains_folded(texts[i], strlen(texts[i]), filter, length);
+        }
+        if (!found) return false;
+        filter += length;
+    }
+    return true;
+}
+
+bool gp_catalog_model_matches(const gp_model_row *row, const char *filter) {
+    const char *const texts[] = {row->id, row->family};
+    return matches(filter, texts, 2);
+}
+
+bool gp_catalog_gpu_matches(const gp_gpu_row *row, const char *filter) {
+    const char *const texts[] = {row->name, row->aliases, row->vendor, row->architecture};
+    return matches(filter, texts, 4);
+}

@@ -1,0 +1,70 @@
+/* config_family.h: what the dense decoder families have in common, one row each, and what only one of them has, one
+ * function each. Private to config*.c. A family is a model_type of config.json; its defaults are those of the
+ * family's configuration class in the transformers library. */
+#ifndef GP_CONFIG_FAMILY_H
+#define GP_CONFIG_FAMILY_H
+
+#include "config_reader.h"
+
+/* Structure of a family where its config does not say otherwise. */
+enum {
+    GP_GATED = 1u << 0,            /* gate, up and down */
+    GP_TIED = 1u << 1,             /* head shares the token embedding */
+    GP_LEARNED = 1u << 2,          /* a table of learned positions, as many rows as the context */
+    GP_EMBEDDING_NORM = 1u << 3,
+    GP_NO_FINAL_NORM = 1u << 4,
+    GP_QK_NORM = 1u << 5,
+    GP_QK_NORM_PER_HEAD = 1u << 6,
+    GP_FUSED_QKV = 1u << 7,
+    GP_FUSED_GATE_UP = 1u << 8,
+    /* A sliding window given in the config holds for every layer: read it. 4096 where the key is absent. */
+    GP_WINDOW = 1u << 9,
+    GP_WINDOW_4096 = 1u << 10
+};
+
+enum { GP_BIAS_QKV = 1u, GP_BIAS_OUTPUT = 2u, GP_BIAS_FFN = 4u, GP_BIAS_HEAD = 8u };
+
+/* Keys of a config that switch biases; the same key covers different matrices in different families. */
+enum {
+    GP_KEY_ATTENTION_BIAS = 1u << 0,     /* attention_bias: q, k, v and output */
+    GP_KEY_ATTENTION_BIAS_QKV = 1u << 1, /* attention_bias: q, k, v */
+    GP_KEY_MLP_BIAS = 1u << 2,           /* mlp_bias: FFN */
+    GP_KEY_BIAS = 1u << 3,               /* bias: q, k, v, output and FFN */
+    GP_KEY_BIAS_ATTENTION = 1u << 4,     /* bias: q, k, v and output */
+    GP_KEY_BIAS_OUTPUT_FFN = 1u << 5,    /* bias: output and FFN */
+    GP_KEY_QKV_BIAS = 1u << 6,           /* qkv_bias: q, k, v */
+    GP_KEY_USE_QKV_BIAS = 1u << 7,       /* use_qkv_bias: q, k, v */
+    GP_KEY_USE_BIAS = 1u << 8,           /* use_bias: q, k, v, output and FFN */
+    GP_KEY_ENABLE_BIAS = 1u << 9,        /* enable_bias: q, k, v, output and FFN */
+    GP_KEY_ADD_QKV_BIAS = 1u << 10,      /* add_qkv_bias: q, k, v */
+    GP_KEY_ADD_BIAS_LINEAR = 1u << 11    /* add_bias_linear: output and FFN */
+};
+
+/* Reads what only this family has. Runs after the common keys, so it may overrule them. */
+typedef void gp_family_rule(gp_config_reader *reader, gp_shape *shape);
+
+typedef struct {
+    const char *model_type;
+    gp_norm norm;
+    int norms_per_layer;
+    unsigned traits;    /* GP_GATED … */
+    unsigned biases;    /* GP_BIAS_* by default */
+    unsigned bias_keys; /* GP_KEY_* that the family reads */
+    int ffn_factor;     /* FFN width as a multiple of hidden where none is given, 0 = it must be given */
+    int head_dim;       /* head size where none is given, 0 = hidden / heads */
+    gp_family_rule *rule;
+} gp_family;
+
+/* Family of a model_type, or of an architecture name such as "LlamaForCausalLM"; NULL when unknown. */
+const gp_family *gp_family_find(const char *model_type);
+const gp_family *gp_family_of_architecture(const char *architecture);
+
+/* Sets the structure (norms, biases, gating, tying; no dimension) of a family. */
+void gp_family_structure(const gp_family *family, gp_shape *shape);
+
+/* The rules of config_rules.c. */
+gp_family_rule gp_rule_opt, gp_rule_gpt_bigcode, gp_rule_falcon, gp_rule_mpt, gp_rule_phi, gp_rule_cohere,
+    gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_granite_hybrid, gp_rule_exaone4,
+    gp_rule_hunyuan;
+
+#endif

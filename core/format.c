@@ -1,0 +1,90 @@
+#include "format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "format_data.h"
+#include "format_key.h"
+#include "text.h"
+
+/* Decimal number without sign or exponent, such as "4.25"; the end goes to *rest. 0 when there is none. */
+static double read_decimal(const char *text, const char **rest) {
+    double value = 0, scale = 1;
+    const char *at = text;
+    for (; gp_is_digit(*at) && at - text < 4; at++) value = value * 10 + (*at - '0');
+    if (at > text && *at == '.') {
+        const char *fraction = ++at;
+        for (; gp_is_digit(*at) && at - fraction < 6; at++) {
+            scale *= 10;
+            value = value * 10 + (*at - '0');
+        }
+    }
+    *rest = at;
+    return value / scale;
+}
+
+static double round_figure(double bits) {
+    return bits <= 5 ? 4 : bits <= 9 ? 8 : 16;
+}
+
+/* EXL2: the stated bits hold for the linear layers, scales included; the embedding stays 16 bit.
+ * turboderp-org/exllamav2 doc/convert.md. */
+static const gp_format *exl2(const char *rest, gp_format *scratch) {
+    double bits = read_decimal(rest, &rest);
+    if (*rest != '\0' || bits < 2 || bits > 8.5) return NULL;
+    *scratch = (gp_format){"exl2", bits, 0, 16, round_figure(bits), false, "turboderp-org/exllamav2 doc/convert.md"};
+    return scratch;
+}
+
+/* MLX affine quantisation packs all matrices, the embedding too: q bits + a 16-bit scale and bias for each group.
+ * ml-explore/mlx python/mlx/nn/layers/quantized.py. */
+static const gp_format *mlx(const char *rest, gp_format *scratch) {
+    if (*rest != 'q') return NULL;
+    double bits = read_decimal(rest + 1, &rest);
+    double group = 64;
+    if (rest[0] == '-' && rest[1] == 'g') group = read_decimal(rest + 2, &rest);
+    bool known = (bits == 2 || bits == 3 || bits == 4 || bits == 5 || bits == 6 || bits == 8) &&
+                 (group == 32 || group == 64 || group == 128);
+    if (*rest != '\0' || !known) return NULL;
+    double all = bits + 32 / group;
+    *scratch = (gp_format){"mlx", all, 0, all, round_figure(bits), true,
+                           "ml-explore/mlx python/mlx/nn/layers/quantized.py: q + (16 + 16) / group"};
+    return scratch;
+}
+
+/* "…-r4", "…-r8": the same blocks, interleaved for a processor's vector units. */
+static void drop_repacking(char *key) {
+    size_t length = strlen(key);
+    if (length > 3 && key[length - 3] == '-' && key[length - 2] == 'r' && gp_is_digit(key[length - 1])) {
+        key[length - 3] = '\0';
+    }
+}
+
+const gp_format *gp_format_find(const char *name, gp_format *scratch) {
+    char key[GP_FORMAT_KEY_BYTES];
+    gp_key_of_format(name, key);
+    if (strncmp(key, "exl2:", 5) == 0) return exl2(key + 5, scratch);
+    if (strncmp(key, "mlx:", 4) == 0) return mlx(key + 4, scratch);
+    if (strncmp(key, "gguf:", 5) == 0) drop_repacking(key);
+    int row = gp_name_find(gp_data_format_names, key);
+    return row < 0 ? NULL : &gp_data_formats[row];
+}
+
+double gp_format_bits(const gp_format *format, double params) {
+    bool large = format->large_bits > 0 && params >= GP_LARGE_MODEL_PARAMS;
+    return large ? format->large_bits : format->linear_bits;
+}
+
+const char *gp_format_nearest(const char *name) {
+    char key[GP_FORMAT_KEY_BYTES];
+    gp_key_of_format(name, key);
+    int row = gp_name_nearest(gp_data_format_names, key);
+    return row < 0 ? "" : gp_data_formats[row].name;
+}
+
+double gp_kv_bits(const char *name) {
+    char key[GP_FORMAT_KEY_BYTES];
+    gp_key_of_format(name, key);
+    int row = gp_name_find(gp_data_kv_format_names, key);
+    return row < 0 ? 0 : gp_data_kv_formats[row].bits;
+}

@@ -1,0 +1,21 @@
+/* format_data.h: the format tables that native/gen_catalog.c writes from core/data/formats.json. Private to format.c
+ * and the generated file. */
+#ifndef GP_FORMAT_DATA_H
+#define GP_FORMAT_DATA_H
+
+#include "format.h"
+#include "name_index.h"
+
+typedef struct {
+    const char *name;
+    double bits;
+    const char *source;
+} gp_kv_row;
+
+extern const gp_format gp_data_formats[];
+extern const gp_name_index gp_data_format_names;
+
+extern const gp_kv_row gp_data_kv_formats[];
+extern const gp_name_index gp_data_kv_format_names;
+
+#endif

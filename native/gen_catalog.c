@@ -1,0 +1,458 @@
+/* gen_catalog: turns core/data/ into the tables of core/catalog_data.h and core/format_data.h.
+ *   gen_catalog core/data build/generated/catalog_data.c
+ * A model's shape is read and its parameters are counted by the code that does so at run time (core/config.c and
+ * core/model_count.c). Refused, each with its row: a missing source, a duplicate id or alias, a config that cannot be
+ * read, a count more than 0.1 % off the published one. Links neither core/catalog.c nor core/format.c, which need the
+ * tables. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "catalog_key.h"
+#include "config.h"
+#include "format_key.h"
+#include "model.h"
+
+static FILE *out;
+static int faults;
+
+static void fault(const char *row, const char *what) {
+    fprintf(stderr, "gen_catalog: %s: %s\n", row, what);
+    faults++;
+}
+
+/* ---- reading ---- */
+
+static cJSON *read_json(const char *folder, const char *file) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *in = fopen(path, "rb");
+    char *text = NULL;
+    size_t length = 0, capacity = 0, got = 1;
+    while (in != NULL && got > 0) {
+        if (length + 65536 > capacity) capacity = 2 * capacity + 131072;
+        text = realloc(text, capacity);
+        if (text == NULL) break;
+        got = fread(text + length, 1, capacity - length - 1, in);
+        length += got;
+    }
+    if (in != NULL) fclose(in);
+    if (text != NULL) text[length] = '\0';
+    cJSON *tree = text == NULL ? NULL : cJSON_ParseWithLengthOpts(text, length + 1, NULL, 1);
+    free(text);
+    if (tree == NULL) {
+        fprintf(stderr, "gen_catalog: %s: cannot be read as JSON\n", path);
+        exit(1);
+    }
+    return tree;
+}
+
+static const char *text_of(const cJSON *row, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* A text that a row must have. */
+static const char *needed(const cJSON *row, const char *name, const char *key) {
+    const char *text = text_of(row, key);
+    if (text[0] == '\0') {
+        char what[64];
+        snprintf(what, sizeof what, "no %s", key);
+        fault(name, what);
+    }
+    return text;
+}
+
+static double number_of(const cJSON *row, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(row, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static bool is_true(const cJSON *row, const char *key) {
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, key));
+}
+
+/* ---- writing ---- */
+
+static void write_text(const char *text) {
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\' || byte == '?') {
+            fprintf(out, "\\%c", byte);
+        } else if (byte < 32 || byte > 126) {
+            fprintf(out, "\\%03o", byte);
+        } else {
+            fputc(byte, out);
+        }
+    }
+    fputc('"', out);
+}
+
+/* Field of a designated initialiser; the verb is a format for one value. */
+static void write_field(const char *field, const char *verb, ...) {
+    va_list values;
+    va_start(values, verb);
+    fprintf(out, " .%s = ", field);
+    vfprintf(out, verb, values);
+    fputc(',', out);
+    va_end(values);
+}
+
+static void write_text_field(const char *field, const char *text) {
+    fprintf(out, " .%s = ", field);
+    write_text(text);
+    fputc(',', out);
+}
+
+static void write_switch(const char *field, bool value) {
+    if (value) write_field(field, "true");
+}
+
+static void write_confidence(const cJSON *row, const char *name) {
+    const char *text = text_of(row, "confidence");
+    const char *value = strcmp(text, "high") == 0     ? "GP_CONFIDENCE_HIGH"
+                        : strcmp(text, "medium") == 0 ? "GP_CONFIDENCE_MEDIUM"
+                        : strcmp(text, "low") == 0    ? "GP_CONFIDENCE_LOW"
+                                                      : NULL;
+    if (value == NULL) fault(name, "confidence is none of high, medium, low");
+    write_field("confidence", "%s", value == NULL ? "GP_CONFIDENCE_LOW" : value);
+}
+
+/* ---- the index ---- */
+
+enum { KEYS_MAX = 4096 };
+typedef struct {
+    char key[GP_KEY_BYTES];
+    int row;
+} index_key;
+
+static index_key keys[KEYS_MAX];
+static int key_count;
+
+static int find(const char *key) {
+    for (int i = 0; i < key_count; i++) {
+        if (strcmp(keys[i].key, key) == 0) return keys[i].row;
+    }
+    return -1;
+}
+
+static void add_key(const char *key, int row) {
+    if (key_count == KEYS_MAX) {
+        fault(key, "too many names");
+        return;
+    }
+    snprintf(keys[key_count].key, GP_KEY_BYTES, "%s", key);
+    keys[key_count++].row = row;
+}
+
+/* A name of its own: no other row may have it. */
+static void add_name(const char *name, const char *key, int row) {
+    int other = find(key);
+    if (key[0] == '\0') fault(name, "no letters to look up");
+    if (other >= 0 && other != row) fault(name, "also names another row");
+    if (other < 0) add_key(key, row);
+}
+
+static int compare_keys(const void *a, const void *b) {
+    return strcmp(((const index_key *)a)->key, ((const index_key *)b)->key);
+}
+
+static void write_index(const char *name) {
+    qsort(keys, (size_t)key_count, sizeof keys[0], compare_keys);
+    fprintf(out, "static const gp_name_key %s_keys[] = {\n", name);
+    for (int i = 0; i < key_count; i++) {
+        fputs("    {", out);
+        write_text(keys[i].key);
+        fprintf(out, ", %d},\n", keys[i].row);
+    }
+    fprintf(out, "};\nconst gp_name_index %s = {%s_keys, %d};\n\n", name, name, key_count);
+    key_count = 0;
+}
+
+/* ---- models ---- */
+
+static void write_shape(const gp_shape *shape) {
+    static const char *const norms[] = {"GP_NORM_RMS", "GP_NORM_LAYER", "GP_NORM_LAYER_NO_BIAS", "GP_NORM_NONE"};
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {
+        {"layers", shape->layers}, {"hidden", shape->hidden}, {"heads", shape->heads}, {"kv_heads", shape->kv_heads},
+        {"head_dim", shape->head_dim}, {"ffn", shape->ffn}, {"vocab", shape->vocab},
+        {"learned_positions", shape->learned_positions}, {"embedding_dim", shape->embedding_dim},
+        {"max_context", shape->max_context}, {"sliding_window", shape->sliding_window},
+    };
+    fputs(" .shape = {", out);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i].value != 0) write_field(sizes[i].name, "%lld", (long long)sizes[i].value);
+    }
+    write_field("norm", "%s", norms[shape->norm]);
+    write_field("norms_per_layer", "%d", shape->norms_per_layer);
+    write_switch("final_norm", shape->final_norm);
+    write_switch("embedding_norm", shape->embedding_norm);
+    write_switch("gated_ffn", shape->gated_ffn);
+    write_switch("tied_embeddings", shape->tied_embeddings);
+    write_switch("qkv_bias", shape->qkv_bias);
+    write_switch("output_bias", shape->output_bias);
+    write_switch("ffn_bias", shape->ffn_bias);
+    write_switch("head_bias", shape->head_bias);
+    write_switch("qk_norm", shape->qk_norm);
+    write_switch("qk_norm_per_head", shape->qk_norm_per_head);
+    write_switch("fused_qkv", shape->fused_qkv);
+    write_switch("fused_gate_up", shape->fused_gate_up);
+    write_text_field("model_type", shape->model_type);
+    fputs("},", out);
+}
+
+static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
+    static gp_diagnostics diagnostics;
+    static gp_model model;
+    gp_diagnostics_clear(&diagnostics);
+    if (!gp_config_read(cJSON_GetObjectItemCaseSensitive(row, "config"), "config", shape, &diagnostics)) {
+        for (int i = 0; i < diagnostics.count; i++) {
+            fprintf(stderr, "gen_catalog: %s: %s at %s\n", id, gp_code_key(diagnostics.rows[i].code),
+                    diagnostics.rows[i].path);
+        }
+        faults++;
+        return;
+    }
+    model.shape = *shape;
+    gp_model_count(NULL, &model);
+    double published = number_of(row, "params"), computed = (double)model.total_params;
+    if (published > 0 && fabs(computed / published - 1) > 0.001) {
+        fprintf(stderr, "gen_catalog: %s: %.0f parameters, published are %.0f\n", id, computed, published);
+        faults++;
+    }
+}
+
+static void write_models(const cJSON *models) {
+    fputs("const gp_model_row gp_data_models[] = {\n", out);
+    const cJSON *row;
+    int count = 0;
+    cJSON_ArrayForEach(row, models) {
+        gp_shape shape = {0};
+        const char *id = needed(row, "a model", "id");
+        shape.model_type = "";
+        read_shape(row, id, &shape);
+        fputs("    {", out);
+        write_text_field("id", id);
+        write_text_field("family", needed(row, id, "family"));
+        write_field("release_year", "%d", (int)number_of(row, "year"));
+        write_field("published_params", "%.0f", number_of(row, "params"));
+        write_text_field("license", text_of(row, "license"));
+        write_text_field("source", needed(row, id, "source"));
+        write_confidence(row, id);
+        write_shape(&shape);
+        fputs("},\n", out);
+        count++;
+    }
+    fprintf(out, "};\nconst int gp_data_model_count = %d;\n\n", count);
+}
+
+/* Names of all rows of one kind: each id exactly and without its owner, then its aliases, then, where still free, the
+ * stems. Aliases of the other list are left to it. */
+static void index_models(const char *name, const cJSON *rows, const cJSON *aliases) {
+    char key[GP_KEY_BYTES];
+    for (int kind = GP_KEY_EXACT; kind <= GP_KEY_STEM; kind++) {
+        int number = 0;
+        const cJSON *row, *alias;
+        cJSON_ArrayForEach(row, rows) {
+            const char *id = text_of(row, "id");
+            gp_key_of_model(id, (gp_key_kind)kind, key);
+            if (kind == GP_KEY_EXACT && find(key) >= 0) fault(id, "twice in the list");
+            if (kind != GP_KEY_STEM) {
+                add_name(id, key, number);
+            } else if (find(key) < 0) {
+                add_key(key, number);
+            }
+            number++;
+        }
+        cJSON_ArrayForEach(alias, aliases) {
+            char target[GP_KEY_BYTES];
+            gp_key_of_model(alias->valuestring, GP_KEY_EXACT, target);
+            gp_key_of_model(alias->string, GP_KEY_NAME, key);
+            if (kind == GP_KEY_NAME && find(target) >= 0) add_name(alias->string, key, find(target));
+        }
+    }
+    write_index(name);
+}
+
+static void check_aliases(const cJSON *models, const cJSON *unsupported, const cJSON *aliases) {
+    const cJSON *alias, *row;
+    cJSON_ArrayForEach(alias, aliases) {
+        bool known = false;
+        cJSON_ArrayForEach(row, models) known = known || strcmp(text_of(row, "id"), alias->valuestring) == 0;
+        cJSON_ArrayForEach(row, unsupported) known = known || strcmp(text_of(row, "id"), alias->valuestring) == 0;
+        if (!known) fault(alias->string, "an alias of no model");
+    }
+}
+
+static void write_unsupported(const cJSON *rows) {
+    fputs("const gp_unsupported_row gp_data_unsupported[] = {\n", out);
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) {
+        fputs("    {", out);
+        write_text_field("id", needed(row, "an unsupported model", "id"));
+        write_text_field("model_type", needed(row, text_of(row, "id"), "model_type"));
+        fputs("},\n", out);
+    }
+    fputs("};\n\n", out);
+}
+
+/* ---- GPUs ---- */
+
+static void write_aliases(const cJSON *row) {
+    char joined[512] = "";
+    size_t used = 0;
+    const cJSON *alias;
+    cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
+        used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s", used > 0 ? "|" : "", alias->valuestring);
+        if (used >= sizeof joined) {
+            fault(text_of(row, "name"), "too many aliases");
+            return;
+        }
+    }
+    write_text_field("aliases", joined);
+}
+
+static void write_gpu(const cJSON *row) {
+    const char *name = needed(row, "a GPU", "name");
+    const cJSON *tflops = cJSON_GetObjectItemCaseSensitive(row, "tflops");
+    fputs("    {", out);
+    write_text_field("name", name);
+    write_aliases(row);
+    write_text_field("vendor", needed(row, name, "vendor"));
+    write_text_field("architecture", needed(row, name, "architecture"));
+    write_field("memory_gb_nominal", "%.17g", number_of(row, "memory_gb"));
+    write_field("memory_bytes", "%.0f", number_of(row, "memory_bytes"));
+    write_field("bandwidth_bytes_per_s", "%.17g", number_of(row, "bandwidth_gb_s") * 1e9);
+    write_field("bf16_flops", "%.17g", number_of(tflops, "bf16") * 1e12);
+    write_field("fp16_flops", "%.17g", number_of(tflops, "fp16") * 1e12);
+    write_field("fp8_flops", "%.17g", number_of(tflops, "fp8") * 1e12);
+    write_field("fp32_flops", "%.17g", number_of(tflops, "fp32") * 1e12);
+    write_switch("bf16", is_true(row, "bf16"));
+    write_switch("fp8", is_true(row, "fp8"));
+    write_switch("fp4", is_true(row, "fp4"));
+    write_switch("flash_attention_2", is_true(row, "flash_attention_2"));
+    write_field("nvlink_bytes_per_s", "%.17g", number_of(row, "nvlink_gb_s") * 1e9);
+    write_field("release_year", "%d", (int)number_of(row, "year"));
+    write_text_field("source", needed(row, name, "source"));
+    bool visible = number_of(row, "memory_bytes") > 0;
+    write_text_field("memory_source", visible ? needed(row, name, "memory_source") : "");
+    write_confidence(row, name);
+    fputs("},\n", out);
+    if (number_of(row, "memory_gb") <= 0) fault(name, "no memory_gb");
+}
+
+static void write_gpus(const cJSON *gpus) {
+    char key[GP_KEY_BYTES];
+    const cJSON *row, *alias;
+    int count = 0;
+    fputs("const gp_gpu_row gp_data_gpus[] = {\n", out);
+    cJSON_ArrayForEach(row, gpus) {
+        write_gpu(row);
+        gp_key_of_gpu(text_of(row, "name"), key);
+        if (find(key) >= 0) fault(text_of(row, "name"), "also names another row");
+        add_name(text_of(row, "name"), key, count);
+        cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
+            gp_key_of_gpu(alias->valuestring, key);
+            add_name(alias->valuestring, key, count);
+        }
+        count++;
+    }
+    fprintf(out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
+    write_index("gp_data_gpu_names");
+}
+
+/* ---- formats ---- */
+
+static void index_format(const cJSON *row, int number) {
+    char key[GP_FORMAT_KEY_BYTES];
+    const cJSON *alias;
+    gp_key_of_format(text_of(row, "name"), key);
+    add_name(text_of(row, "name"), key, number);
+    cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
+        gp_key_of_format(alias->valuestring, key);
+        add_name(alias->valuestring, key, number);
+    }
+}
+
+static void write_formats(const cJSON *formats) {
+    const cJSON *row;
+    int number = 0;
+    fputs("const gp_format gp_data_formats[] = {\n", out);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(formats, "weights")) {
+        const char *name = needed(row, "a format", "name");
+        fputs("    {", out);
+        write_text_field("name", name);
+        write_field("linear_bits", "%.17g", number_of(row, "linear_bits"));
+        write_field("large_bits", "%.17g", number_of(row, "large_bits"));
+        write_field("other_bits", "%.17g", number_of(row, "other_bits"));
+        write_field("textbook_bits", "%.17g", number_of(row, "textbook_bits"));
+        write_switch("whole_model", is_true(row, "whole_model"));
+        write_text_field("source", needed(row, name, "source"));
+        fputs("},\n", out);
+        if (number_of(row, "linear_bits") <= 0 || number_of(row, "textbook_bits") <= 0) fault(name, "no bits");
+        index_format(row, number++);
+    }
+    fputs("};\n\n", out);
+    write_index("gp_data_format_names");
+}
+
+static void write_kv_formats(const cJSON *formats) {
+    const cJSON *row;
+    int number = 0;
+    fputs("const gp_kv_row gp_data_kv_formats[] = {\n", out);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(formats, "kv")) {
+        const char *name = needed(row, "a KV format", "name");
+        fputs("    {", out);
+        write_text_field("name", name);
+        write_field("bits", "%.17g", number_of(row, "bits"));
+        write_text_field("source", needed(row, name, "source"));
+        fputs("},\n", out);
+        if (number_of(row, "bits") <= 0) fault(name, "no bits");
+        index_format(row, number++);
+    }
+    fputs("};\n\n", out);
+    write_index("gp_data_kv_format_names");
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fputs("usage: gen_catalog DATA_FOLDER OUTPUT.c\n", stderr);
+        return 2;
+    }
+    cJSON *models = read_json(argv[1], "models.json"), *gpus = read_json(argv[1], "gpus.json");
+    cJSON *formats = read_json(argv[1], "formats.json"), *aliases = read_json(argv[1], "aliases.json");
+    cJSON *unsupported = read_json(argv[1], "unsupported.json");
+    out = fopen(argv[2], "wb");
+    if (out == NULL) {
+        fprintf(stderr, "gen_catalog: %s: cannot be written\n", argv[2]);
+        return 1;
+    }
+    fputs("/* Generated by native/gen_catalog.c from core/data/. */\n"
+          "#include \"catalog_data.h\"\n#include \"format_data.h\"\n\n", out);
+    write_models(models);
+    check_aliases(models, unsupported, aliases);
+    index_models("gp_data_model_names", models, aliases);
+    write_unsupported(unsupported);
+    index_models("gp_data_unsupported_names", unsupported, aliases);
+    write_gpus(gpus);
+    write_formats(formats);
+    write_kv_formats(formats);
+    bool written = fclose(out) == 0;
+    cJSON_Delete(models);
+    cJSON_Delete(gpus);
+    cJSON_Delete(formats);
+    cJSON_Delete(aliases);
+    cJSON_Delete(unsupported);
+    if (faults > 0 || !written) {
+        remove(argv[2]);
+        return 1;
+    }
+    return 0;
+}
