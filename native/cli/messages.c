@@ -39,10 +39,6 @@ static bool starts_with_subtags(const char *tag, const char *subtags) {
 }
 
 bool gp_language_parse(const char *tag, gp_language *language) {
-    static const char *const traditional[] = {"zh-hant", "zh-tw", "zh-hk", "zh-mo"};
-    for (size_t i = 0; i < sizeof traditional / sizeof *traditional; i++) {
-        if (starts_with_subtags(tag, traditional[i])) return false;
-    }
     if (starts_with_subtags(tag, "zh")) *language = GP_CHINESE;
     else if (starts_with_subtags(tag, "en")) *language = GP_ENGLISH;
     else return false;

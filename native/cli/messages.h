@@ -22,8 +22,7 @@ const char *gp_message(gp_language language, const char *key);
 /* Text of the key `family`.`name`, or `name` when there is none. */
 const char *gp_message_of(gp_language language, const char *family, const char *name);
 
-/* Language of a tag such as "en", "en-GB", "zh-Hans", "zh_CN.UTF-8"; false when it is neither. Traditional Chinese is
- * not among them. */
+/* Language of a tag such as "en", "en-GB", "zh-Hans", "zh_CN.UTF-8"; false when it is neither. */
 bool gp_language_parse(const char *tag, gp_language *language);
 /* Language of the user's locale variables, English when they name another. */
 gp_language gp_language_of_locale(void);

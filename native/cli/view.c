@@ -97,9 +97,9 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
     const char *name = argument->string ? argument->string : "";
     if (cJSON_IsNumber(argument)) {
         const double value = argument->valuedouble;
-        if (ends_with(name, "bytes")) gp_view_size(buffer, view, value);
+        if (ends_with(name, "bytes") || strncmp(name, "bytes", 5) == 0) gp_view_size(buffer, view, value);
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
-        else if (ends_with(name, "_percent")) gp_buffer_printf(buffer, "%.1f %%", value);
+        else if (strcmp(name, "bubble") == 0 || strcmp(name, "efficiency") == 0) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {
         gp_buffer_foreign(buffer, gp_message_of(view->language, name, argument->valuestring));
@@ -115,8 +115,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
 }
 
 const char *gp_view_field(const gp_view *view, const char *path) {
-    const char *label = gp_message_of(view->language, "field", path);
-    return label;
+    return gp_message_of(view->language, "field", path);
 }
 
 static void placeholder(gp_buffer *buffer, const gp_view *view, const char *name, const char *path,

@@ -35,8 +35,8 @@ const char *gp_view_unit(const gp_view *view);
 void gp_view_number(gp_buffer *buffer, double value);
 /* "6.74 B", "40.0 M": a count of parameters. */
 void gp_view_count(gp_buffer *buffer, double value);
-/* An argument of a message. By its name: `…_bytes` is a size, `params` and `…_params` a count, `…_percent` keeps one
- * decimal; a text is looked up as message `name.text` and else printed as it is. */
+/* An argument of a message. By its name: `…_bytes` and `bytes…` are sizes, `params` and `…_params` counts, `bubble` and
+ * `efficiency` shares; a text is looked up as message `name.text` and else printed as it is. */
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const struct cJSON *argument);
 
 /* Appends a message with its {placeholders} replaced by the members of `arguments` (NULL allowed). The placeholder

@@ -1,0 +1,163 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "commands.h"
+#include "faults.h"
+#include "json.h"
+#include "output.h"
+#include "table.h"
+#include "text.h"
+
+/* A column: heading key `cli.column.<name>`, the member shown, how it is printed. */
+typedef enum { SHOW_TEXT, SHOW_NUMBER, SHOW_COUNT, SHOW_BYTES, SHOW_BANDWIDTH, SHOW_FORMATS, SHOW_RANGE,
+               SHOW_CHOICES } show;
+typedef struct {
+    const char *name;
+    show show;
+} catalog_column;
+
+typedef struct {
+    const char *kind;      /* as the core names it */
+    const char *alignment;
+    catalog_column columns[GP_TABLE_COLUMNS_MAX];
+} catalog_listing;
+
+static const catalog_listing listings[] = {
+    {"models", "lrrrrrrrrr",
+     {{"id", SHOW_TEXT}, {"params", SHOW_COUNT}, {"layers", SHOW_NUMBER}, {"hidden", SHOW_NUMBER},
+      {"heads", SHOW_NUMBER}, {"kv_heads", SHOW_NUMBER}, {"ffn", SHOW_NUMBER}, {"vocab", SHOW_NUMBER},
+      {"max_context", SHOW_NUMBER}, {"year", SHOW_TEXT}}},
+    {"gpus", "lllrrlr",
+     {{"name", SHOW_TEXT}, {"vendor", SHOW_TEXT}, {"architecture", SHOW_TEXT}, {"memory_bytes", SHOW_BYTES},
+      {"bandwidth_bytes_per_s", SHOW_BANDWIDTH}, {"formats", SHOW_FORMATS}, {"year", SHOW_TEXT}}},
+    {"fields", "llrll",
+     {{"path", SHOW_TEXT}, {"default", SHOW_TEXT}, {"range", SHOW_RANGE}, {"unit", SHOW_TEXT},
+      {"choices", SHOW_CHOICES}}},
+    {"formulas", "lll", {{"id", SHOW_TEXT}, {"expression", SHOW_TEXT}, {"source", SHOW_TEXT}}},
+};
+#define LISTING_COUNT ((int)(sizeof listings / sizeof *listings))
+
+static void show_formats(gp_buffer *cell, const cJSON *row) {
+    static const char *const names[][2] = {{"bf16", "bf16"}, {"fp8", "fp8"}, {"flash_attention_2", "FA2"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!cJSON_IsTrue(gp_json_at(row, names[i][0]))) continue;
+        if (cell->length > 0) gp_buffer_text(cell, " ");
+        gp_buffer_text(cell, names[i][1]);
+    }
+}
+
+static void show_range(gp_buffer *cell, const cJSON *row) {
+    if (!gp_json_has(row, "max")) return;
+    gp_view_number(cell, gp_json_number(row, "min"));
+    gp_buffer_text(cell, "–");
+    gp_view_number(cell, gp_json_number(row, "max"));
+}
+
+static void show_choices(gp_buffer *cell, const gp_view *view, const cJSON *row) {
+    const cJSON *choices = gp_json_at(row, "choices");
+    if (choices && choices->child) gp_view_argument(cell, view, choices);
+    else gp_buffer_text(cell, gp_message_of(view->language, "field", gp_json_text(row, "path")));
+}
+
+static void show_member(gp_buffer *cell, const gp_view *view, const cJSON *value, show how) {
+    if (cJSON_IsNumber(value) && how == SHOW_COUNT) gp_view_count(cell, value->valuedouble);
+    else if (cJSON_IsNumber(value) && how == SHOW_BYTES) gp_view_size(cell, view, value->valuedouble);
+    else if (cJSON_IsNumber(value) && how == SHOW_BANDWIDTH) gp_buffer_printf(cell, "%.0f GB/s", value->valuedouble / 1e9);
+    else if (cJSON_IsNumber(value) && how == SHOW_TEXT) gp_buffer_printf(cell, "%.15g", value->valuedouble);
+    else gp_view_argument(cell, view, value);
+}
+
+static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, const catalog_column *column) {
+    if (column->show == SHOW_FORMATS) show_formats(cell, row);
+    else if (column->show == SHOW_RANGE) show_range(cell, row);
+    else if (column->show == SHOW_CHOICES) show_choices(cell, view, row);
+    else show_member(cell, view, cJSON_GetObjectItemCaseSensitive(row, column->name), column->show);
+}
+
+static void print_listing(gp_buffer *buffer, const gp_view *view, const catalog_listing *listing, const cJSON *rows) {
+    gp_table table;
+    gp_table_start(&table, listing->alignment);
+    gp_table_row(&table);
+    for (int i = 0; i < table.columns; i++) {
+        gp_buffer_text(gp_table_cell(&table, i), gp_message_of(view->language, "cli.column", listing->columns[i].name));
+    }
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) {
+        gp_table_row(&table);
+        for (int i = 0; i < table.columns; i++) show_cell(gp_table_cell(&table, i), view, row, &listing->columns[i]);
+    }
+    gp_table_print(&table, buffer, view, true);
+}
+
+/* The report of a listing; words of the command line behind the kind are the filter. */
+static cJSON *ask(const gp_arguments *arguments, const catalog_listing *listing, int first_word, gp_buffer *text) {
+    gp_buffer filter = {0};
+    for (int i = first_word; i < arguments->operand_count; i++) {
+        if (i > first_word) gp_buffer_text(&filter, " ");
+        gp_buffer_text(&filter, arguments->operands[i]);
+    }
+    cJSON *question = cJSON_CreateObject();
+    cJSON_AddStringToObject(question, "op", "catalog");
+    cJSON_AddStringToObject(question, "kind", listing->kind);
+    if (filter.length > 0) cJSON_AddStringToObject(question, "filter", gp_buffer_string(&filter));
+    gp_buffer request = {0};
+    gp_json_print(&request, question, false);
+    cJSON *report = gp_json_ask(&request, text);
+    cJSON_Delete(question);
+    gp_buffer_release(&request);
+    gp_buffer_release(&filter);
+    return report;
+}
+
+static int print_kinds(const gp_arguments *arguments) {
+    const gp_view *view = &arguments->view;
+    gp_table table;
+    gp_table_start(&table, "lrl");
+    for (int i = 0; i < LISTING_COUNT; i++) {
+        cJSON *report = ask(arguments, &listings[i], arguments->operand_count, NULL);
+        gp_table_row(&table);
+        gp_buffer_text(gp_table_cell(&table, 0), listings[i].kind);
+        gp_view_number(gp_table_cell(&table, 1), cJSON_GetArraySize(gp_json_at(report, listings[i].kind)));
+        gp_buffer_text(gp_table_cell(&table, 2), gp_message_of(view->language, "cli.catalog", listings[i].kind));
+        cJSON_Delete(report);
+    }
+    gp_buffer buffer = {0};
+    gp_table_print(&table, &buffer, view, false);
+    return gp_output_finish(&buffer, GP_EXIT_FITS);
+}
+
+static const catalog_listing *find_listing(const gp_view *view, const char *kind) {
+    gp_nearest search;
+    gp_nearest_start(&search, kind, strlen(kind));
+    for (int i = 0; i < LISTING_COUNT; i++) {
+        if (strcmp(kind, listings[i].kind) == 0) return &listings[i];
+        gp_nearest_offer(&search, listings[i].kind, strlen(listings[i].kind));
+    }
+    gp_fault(view, "cli.fault.unknown_kind", kind, search.best ? search.best : "");
+    return NULL;
+}
+
+int gp_command_catalog(const gp_arguments *arguments) {
+    const gp_view *view = &arguments->view;
+    if (arguments->operand_count == 0) return print_kinds(arguments);
+    const catalog_listing *listing = find_listing(view, arguments->operands[0]);
+    if (!listing) return GP_EXIT_REQUEST;
+    gp_buffer text = {0}, shown = {0};
+    cJSON *report = ask(arguments, listing, 1, &text);
+    gp_faults_of_report(view, report);
+    const cJSON *rows = gp_json_at(report, listing->kind);
+    if (arguments->json) {
+        gp_buffer_text(&shown, gp_buffer_string(&text));
+        gp_buffer_text(&shown, "\n");
+    } else if (rows && rows->child) {
+        print_listing(&shown, view, listing, rows);
+    } else if (rows) {
+        gp_buffer_text(&shown, gp_message(view->language, "cli.catalog.none"));
+        gp_buffer_text(&shown, "\n");
+    }
+    const int exit_code = gp_output_finish(&shown, gp_exit_code_of(report));
+    cJSON_Delete(report);
+    gp_buffer_release(&text);
+    return exit_code;
+}

@@ -1,0 +1,170 @@
+#include "plan_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "columns.h"
+#include "json.h"
+#include "table.h"
+
+void gp_view_heading(gp_buffer *buffer, const gp_view *view, const char *key) {
+    gp_buffer_text(buffer, "\n");
+    gp_styled(buffer, view, GP_STRONG, gp_message(view->language, key));
+    gp_buffer_text(buffer, "\n");
+}
+
+/* Appends a message as wrapped lines. */
+static void paragraph(gp_buffer *buffer, const gp_view *view, gp_style style, const char *key, const cJSON *arguments) {
+    gp_buffer text = {0};
+    gp_view_message(&text, view, key, "", arguments);
+    gp_style_start(buffer, view, style);
+    gp_wrap(buffer, gp_buffer_string(&text), 0, 0, view->width);
+    gp_style_end(buffer, view, style);
+    gp_buffer_text(buffer, "\n");
+    gp_buffer_release(&text);
+}
+
+static void verdict(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
+    const char *word = gp_json_text(report, "verdict");
+    char key[64];
+    snprintf(key, sizeof key, "verdict.%s.sentence", word);
+    const gp_style style = strcmp(word, "fits") == 0 ? GP_GOOD : strcmp(word, "tight") == 0 ? GP_CAREFUL : GP_BAD;
+    const cJSON *binding = gp_json_at(report, "binding");
+    paragraph(buffer, view, style, key, binding);
+    paragraph(buffer, view, GP_PLAIN, "cli.plan.range", gp_json_at(report, "memory"));
+    if (gp_json_has(binding, "item")) paragraph(buffer, view, GP_PLAIN, "cli.plan.binding", binding);
+}
+
+/* Label of the last part of a path, as `solved` and `parallel` name fields. */
+static const char *label_of(const gp_view *view, const char *name) {
+    static const char *const parents[] = {"train", "infer", "hardware", "model"};
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        char key[128];
+        snprintf(key, sizeof key, "field.%s.%s", parents[i], name);
+        const char *label = gp_message_find(view->language, key);
+        if (label) return label;
+    }
+    return name;
+}
+
+/* A value of the field that ends in `name`: choices in words. */
+static void field_value(gp_buffer *buffer, const gp_view *view, const cJSON *value) {
+    char family[128];
+    snprintf(family, sizeof family, "choice.train.%s", value->string);
+    if (cJSON_IsString(value)) gp_buffer_foreign(buffer, gp_message_of(view->language, family, value->valuestring));
+    else gp_view_argument(buffer, view, value);
+}
+
+static void row(gp_table *table, const gp_view *view, const char *key) {
+    gp_table_row(table);
+    gp_styled(gp_table_cell(table, 0), view, GP_DIM, gp_message(view->language, key));
+}
+
+static void model_row(gp_table *table, const gp_view *view, const cJSON *report) {
+    row(table, view, "field.model");
+    gp_buffer *cell = gp_table_cell(table, 1);
+    const char *name = gp_json_text(report, "model.name");
+    gp_buffer_foreign(cell, *name ? name : gp_json_text(report, "model.id"));
+    if (cell->length > 0) gp_buffer_text(cell, " · ");
+    const double total = gp_json_number(report, "params.total"), trained = gp_json_number(report, "params.trainable");
+    cJSON *arguments = cJSON_CreateObject();
+    cJSON_AddNumberToObject(arguments, "total_params", total);
+    cJSON_AddNumberToObject(arguments, "trained_params", trained);
+    const bool partly = trained > 0 && trained < total;
+    gp_view_message(cell, view, partly ? "cli.plan.params_trained" : "cli.plan.params", "", arguments);
+    cJSON_Delete(arguments);
+}
+
+static void hardware_row(gp_table *table, const gp_view *view, const cJSON *report) {
+    row(table, view, "cli.plan.hardware");
+    gp_view_message(gp_table_cell(table, 1), view, "cli.plan.gpus", "", gp_json_at(report, "hardware"));
+}
+
+/* "tensor parallel 4 · ZeRO stage 2 · micro-batch 4": degrees of 1 go unsaid. */
+static void parallel_row(gp_table *table, const gp_view *view, const cJSON *parallel) {
+    static const char *const degrees[] = {"tp", "pp", "vpp", "cp", "ep", "dp"};
+    static const char *const settings[] = {"zero", "recompute", "seq_len", "micro_batch", "grad_accum", "global_batch"};
+    row(table, view, "cli.plan.layout");
+    gp_buffer *cell = gp_table_cell(table, 1);
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees + sizeof settings / sizeof *settings; i++) {
+        const bool is_degree = i < sizeof degrees / sizeof *degrees;
+        const char *name = is_degree ? degrees[i] : settings[i - sizeof degrees / sizeof *degrees];
+        const cJSON *value = gp_json_at(parallel, name);
+        if (!value || (is_degree && value->valuedouble <= 1)) continue;
+        if (cell->length > 0) gp_buffer_text(cell, " · ");
+        gp_buffer_text(cell, label_of(view, name));
+        gp_buffer_text(cell, " ");
+        field_value(cell, view, value);
+    }
+    if (cell->length == 0) gp_buffer_text(cell, gp_message(view->language, "cli.plan.one_gpu"));
+}
+
+static void solved_rows(gp_table *table, const gp_view *view, const cJSON *report) {
+    const cJSON *value;
+    cJSON_ArrayForEach(value, gp_json_at(report, "solved")) {
+        gp_table_row(table);
+        gp_styled(gp_table_cell(table, 0), view, GP_DIM, gp_message(view->language, "cli.plan.solved"));
+        gp_buffer *cell = gp_table_cell(table, 1);
+        gp_buffer_text(cell, label_of(view, value->string));
+        gp_buffer_text(cell, " ");
+        gp_style_start(cell, view, GP_STRONG);
+        field_value(cell, view, value);
+        gp_style_end(cell, view, GP_STRONG);
+        const cJSON *limit = cJSON_GetObjectItemCaseSensitive(gp_json_at(report, "fails_at"), value->string);
+        if (!limit) continue;
+        gp_buffer_text(cell, " ");
+        cJSON *arguments = cJSON_CreateObject();
+        cJSON_AddNumberToObject(arguments, strcmp(value->string, "params") == 0 ? "params" : "value", limit->valuedouble);
+        gp_view_message(cell, view, strcmp(value->string, "params") == 0 ? "cli.plan.fails_at_params" : "cli.plan.fails_at",
+                        "", arguments);
+        cJSON_Delete(arguments);
+    }
+}
+
+static void figures_row(gp_table *table, const gp_view *view, const char *label, const char *key, const cJSON *figures) {
+    if (!figures || !figures->child) return;
+    row(table, view, label);
+    gp_view_message(gp_table_cell(table, 1), view, key, "", figures);
+}
+
+static void time_rows(gp_table *table, const gp_view *view, const cJSON *time) {
+    if (gp_json_has(time, "step_s")) figures_row(table, view, "cli.plan.time", "cli.plan.step", time);
+    if (gp_json_has(time, "bubble")) figures_row(table, view, "cli.plan.bubble", "cli.plan.bubble_value", time);
+    if (gp_json_has(time, "efficiency")) {
+        figures_row(table, view, "cli.plan.efficiency", "cli.plan.efficiency_value", time);
+    }
+}
+
+static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
+    gp_table table;
+    gp_table_start(&table, "ll");
+    if (gp_json_has(report, "model")) model_row(&table, view, report);
+    if (gp_json_has(report, "hardware")) hardware_row(&table, view, report);
+    if (gp_json_has(report, "parallel")) parallel_row(&table, view, gp_json_at(report, "parallel"));
+    solved_rows(&table, view, report);
+    const cJSON *kv = gp_json_at(report, "kv");
+    figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
+    if (gp_json_has(kv, "max_tokens")) figures_row(&table, view, "cli.plan.room", "cli.plan.kv_room", kv);
+    time_rows(&table, view, gp_json_at(report, "time"));
+    gp_buffer_text(buffer, "\n");
+    gp_table_print(&table, buffer, view, false);
+}
+
+static void link(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
+    const char *text = gp_json_text(report, "link");
+    if (!*text) return;
+    gp_view_heading(buffer, view, "cli.plan.link");
+    gp_buffer_text(buffer, "  #");
+    gp_buffer_foreign(buffer, text);
+    gp_buffer_text(buffer, "\n");
+}
+
+void gp_plan_view(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
+    verdict(buffer, view, report);
+    job_table(buffer, view, report);
+    gp_memory_view(buffer, view, report);
+    gp_advice_view(buffer, view, report);
+    gp_notes_view(buffer, view, report);
+    link(buffer, view, report);
+}
