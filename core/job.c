@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "job_parts.h"
@@ -78,13 +77,6 @@ void gp_set_real(gp_job *job, gp_field field, double value, gp_origin origin) {
     job->settings[field] = (gp_setting){.origin = origin, .real = value};
 }
 
-/* Fewest of 15 or 17 digits that give the same number back. */
-static int write_real(double value, char *buffer, size_t size) {
-    int length = snprintf(buffer, size, "%.15g", value);
-    double back = strtod(buffer, NULL);
-    return back < value || back > value ? snprintf(buffer, size, "%.17g", value) : length;
-}
-
 static int write_value(const gp_job *job, gp_field field, char *buffer, size_t size) {
     const gp_setting *setting = &job->settings[field];
     int length = 0;
@@ -93,7 +85,7 @@ static int write_value(const gp_job *job, gp_field field, char *buffer, size_t s
     case GP_KIND_WHOLE:
         return snprintf(buffer, size, "%" PRId64, setting->whole);
     case GP_KIND_REAL:
-        return write_real(setting->real, buffer, size);
+        return gp_text_number(buffer, size, setting->real);
     case GP_KIND_SWITCH:
         return snprintf(buffer, size, "%s", setting->whole != 0 ? "true" : "false");
     case GP_KIND_CHOICE:

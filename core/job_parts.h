@@ -44,7 +44,17 @@ void gp_argue_piece(gp_diagnostic *row, const char *name, const char *text, size
 /* Targets of `train.lora.targets`: a GP_TARGET_* set, 0 when none was named. */
 unsigned gp_targets_read(const struct cJSON *item, const char *path, gp_diagnostics *diagnostics);
 
-/* Writes the value of a field or part as typed JSON; `path` is complete. False after an error row. */
-bool gp_job_put(struct cJSON *job, const char *path, const char *value_text, gp_diagnostics *diagnostics);
+/* The job's task as a bit of gp_field_row.tasks, or 0 when it has none. */
+int gp_job_task_bit(const struct cJSON *job);
+/* Member of a dotted path, or NULL when absent or null. */
+const struct cJSON *gp_job_item(const struct cJSON *job, const char *path);
+/* Puts `item`, which it takes over, at a dotted path, making the objects on the way. A model's name on the way gives
+ * place to an object; a GPU's name becomes the row that the custom device is like. False after an OUT_OF_MEMORY row. */
+bool gp_job_put_item(struct cJSON *job, const char *path, struct cJSON *item, gp_diagnostics *diagnostics);
+/* Puts the text of a field or part as the type the tables give it. False after an error row. */
+bool gp_job_put_text(struct cJSON *job, const char *path, const char *text, gp_diagnostics *diagnostics);
+
+/* Path of a key of plan links in a job with that task bit, or NULL: a link key, or a dotted path. */
+const char *gp_link_path(const char *key, int task_bit);
 
 #endif

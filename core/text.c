@@ -1,5 +1,7 @@
 #include "text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of the valid character that starts at `text`, 0 when there is none. */
@@ -44,6 +46,12 @@ size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length) 
     }
     buffer[to] = '\0';
     return to;
+}
+
+int gp_text_number(char *buffer, size_t size, double value) {
+    int length = snprintf(buffer, size, "%.15g", value);
+    double back = strtod(buffer, NULL);
+    return back < value || back > value ? snprintf(buffer, size, "%.17g", value) : length;
 }
 
 char gp_lower(char letter) {

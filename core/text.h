@@ -14,6 +14,9 @@ size_t gp_utf8_prefix(const char *text, size_t length);
  * becomes U+FFFD, text that does not fit is cut between characters. Returns the length written. */
 size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length);
 
+/* Writes a finite number with the fewest of 15 or 17 digits that give it back; returns the length, as snprintf. */
+int gp_text_number(char *buffer, size_t size, double value);
+
 char gp_lower(char letter);
 bool gp_is_digit(char letter);
 bool gp_is_letter(char letter);

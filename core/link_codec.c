@@ -1,0 +1,122 @@
+#include "link_codec.h"
+
+#include <cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+void gp_link_append(gp_link_text *text, const char *bytes, size_t length) {
+    if (text->failed) return;
+    if (text->length + length + 1 > text->capacity) {
+        size_t capacity = 2 * (text->length + length) + 256;
+        char *grown = realloc(text->bytes, capacity);
+        text->failed = grown == NULL;
+        if (text->failed) return;
+        text->bytes = grown;
+        text->capacity = capacity;
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+void gp_link_append_escaped(gp_link_text *text, const char *bytes, size_t length) {
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        char escape[3] = {'%', digits[byte >> 4], digits[byte & 15]};
+        bool plain = gp_is_letter(bytes[i]) || gp_is_digit(bytes[i]) || (byte != 0 && strchr("-._~/:,", byte) != NULL);
+        if (plain) {
+            gp_link_append(text, bytes + i, 1);
+        } else if (byte == ' ') {
+            gp_link_append(text, "+", 1);
+        } else {
+            gp_link_append(text, escape, sizeof escape);
+        }
+    }
+}
+
+static int hex_value(char letter) {
+    char lower = gp_lower(letter);
+    if (gp_is_digit(lower)) return lower - '0';
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+bool gp_link_unescape(const char *bytes, size_t length, char *buffer) {
+    size_t to = 0;
+    for (size_t at = 0; at < length; at++) {
+        char letter = bytes[at] == '+' ? ' ' : bytes[at];
+        if (letter == '%') {
+            int high = length - at > 2 ? hex_value(bytes[at + 1]) : -1;
+            int low = high >= 0 ? hex_value(bytes[at + 2]) : -1;
+            if (low < 0 || high + low == 0) return false;
+            letter = (char)(high * 16 + low);
+            at += 2;
+        }
+        buffer[to++] = letter;
+    }
+    buffer[to] = '\0';
+    return true;
+}
+
+static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static void append_base64url(gp_link_text *text, const char *bytes, size_t length) {
+    for (size_t at = 0; at < length; at += 3) {
+        size_t left = length - at < 3 ? length - at : 3;
+        unsigned group = (unsigned)(unsigned char)bytes[at] << 16;
+        if (left > 1) group |= (unsigned)(unsigned char)bytes[at + 1] << 8;
+        if (left > 2) group |= (unsigned char)bytes[at + 2];
+        char letters[4] = {base64url[group >> 18], base64url[group >> 12 & 63], base64url[group >> 6 & 63],
+                           base64url[group & 63]};
+        gp_link_append(text, letters, left + 1);
+    }
+}
+
+/* Bytes of base64url text, NUL-terminated and owned by the caller, or NULL. */
+static char *read_base64url(const char *text, size_t *length) {
+    size_t letters = strlen(text);
+    char *bytes = letters % 4 == 1 ? NULL : malloc(letters / 4 * 3 + 3);
+    if (bytes == NULL) return NULL;
+    unsigned group = 0;
+    int bits = 0;
+    *length = 0;
+    for (size_t i = 0; i < letters; i++) {
+        const char *letter = strchr(base64url, text[i]);
+        if (letter == NULL) {
+            free(bytes);
+            return NULL;
+        }
+        group = (group << 6 | (unsigned)(letter - base64url)) & 0xffff;
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        bytes[(*length)++] = (char)(group >> bits & 0xff);
+    }
+    bytes[*length] = '\0';
+    return bytes;
+}
+
+void gp_link_append_json(gp_link_text *text, const cJSON *item) {
+    char *json = cJSON_PrintUnformatted(item);
+    if (json == NULL) {
+        text->failed = true;
+        return;
+    }
+    gp_link_append(text, "j1.", 3);
+    append_base64url(text, json, strlen(json));
+    cJSON_free(json);
+}
+
+cJSON *gp_link_read_json(const char *value, size_t *codec_length) {
+    *codec_length = strcspn(value, ".");
+    if (strncmp(value, "j1.", 3) != 0) return NULL;
+    size_t length = 0;
+    char *json = read_base64url(value + 3, &length);
+    if (json == NULL) return NULL;
+    bool is_text = gp_utf8_prefix(json, length) == length && strlen(json) == length;
+    cJSON *item = is_text ? cJSON_ParseWithOpts(json, NULL, 1) : NULL;
+    free(json);
+    return item;
+}
