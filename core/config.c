@@ -157,3 +157,11 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
     if (reader.usable) check_heads(&reader, family, shape);
     return reader.usable;
 }
+
+bool gp_config_structure(const char *model_type, gp_shape *shape) {
+    const gp_family *family = gp_family_find(model_type);
+    if (family == NULL) return false;
+    gp_family_structure(family, shape);
+    shape->learned_positions = (family->traits & GP_LEARNED) != 0 ? shape->max_context : 0;
+    return true;
+}

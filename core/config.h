@@ -14,4 +14,8 @@ struct cJSON;
  * 1 … 2^31 so that products stay far below 2^63. */
 bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics);
 
+/* Gives `shape`, whose dimensions are set, the structure of a family: norms, biases, gating, tying, and a table of
+ * max_context learned positions where the family has one. False when this version does not know the model_type. */
+bool gp_config_structure(const char *model_type, gp_shape *shape);
+
 #endif

@@ -1,0 +1,65 @@
+#include "model.h"
+
+#include <string.h>
+
+#include "cJSON.h"
+#include "config.h"
+#include "model_shapes.h"
+#include "text.h"
+
+static bool use_row(const gp_model_row *row, gp_model *model) {
+    model->row = row;
+    model->shape = row->shape;
+    gp_text_copy(model->name, sizeof model->name, row->id, strlen(row->id));
+    return true;
+}
+
+static bool build_named(const char *name, gp_model *model, gp_diagnostics *diagnostics) {
+    const gp_model_row *row = gp_catalog_find_model(name);
+    if (row != NULL) return use_row(row, model);
+    const char *unsupported = gp_catalog_unsupported(name);
+    if (unsupported != NULL) {
+        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model"), "value", unsupported);
+        return false;
+    }
+    gp_diagnostic *fault = gp_diagnose(diagnostics, GP_CODE_UNKNOWN_MODEL, "model");
+    const char *nearest = gp_catalog_nearest_model(name);
+    gp_argue_text(fault, "value", name);
+    if (nearest[0] != '\0') gp_argue_text(fault, "nearest", nearest);
+    return false;
+}
+
+static bool build_config(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+    if (!gp_config_read(request->config, "model.config", &model->shape, diagnostics)) return false;
+    const char *name = request->name[0] != '\0' ? request->name : model->shape.model_type;
+    gp_text_copy(model->name, sizeof model->name, name, strlen(name));
+    return true;
+}
+
+static bool build_shapes(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+    if (gp_request_is_name(request)) return build_named(request->name, model, diagnostics);
+    gp_text_copy(model->name, sizeof model->name, request->name, strlen(request->name));
+    return gp_shape_of_request(request, &model->shape, diagnostics);
+}
+
+static bool build_source(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+    switch (request->source) {
+    case GP_MODEL_NAMED: return build_named(request->name, model, diagnostics);
+    case GP_MODEL_CONFIG: return build_config(request, model, diagnostics);
+    case GP_MODEL_SHAPES: return build_shapes(request, model, diagnostics);
+    case GP_MODEL_NONE: break;
+    }
+    gp_diagnose(diagnostics, GP_CODE_MISSING, "model");
+    return false;
+}
+
+bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
+    memset(model, 0, sizeof *model);
+    model->shape.model_type = "";
+    model->stated_params = job->model.params;
+    if (!build_source(&job->model, model, diagnostics)) return false;
+    gp_model_count(job, model);
+    if (model->total_params <= GP_EXACT_MAX && model->adapter_params <= GP_EXACT_MAX) return true;
+    gp_diagnose(diagnostics, GP_CODE_NUMBER_TOO_LARGE, "model");
+    return false;
+}

@@ -1,0 +1,296 @@
+#include "model_shapes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config.h"
+#include "text.h"
+
+enum { DEFAULT_VOCAB = 32000, LARGEST_HEAD = 128, DEFAULT_POSITIONS = 2048 };
+
+bool gp_request_is_name(const gp_model_request *request) {
+    const gp_model_request *r = request;
+    bool sized = r->params > 0 || r->params_max || r->layers > 0 || r->hidden > 0 || r->heads > 0 || r->kv_heads > 0 ||
+                 r->head_dim > 0 || r->ffn > 0 || r->vocab > 0;
+    return r->name[0] != '\0' && !sized && !r->has_moe && r->style[0] == '\0' && r->attention[0] == '\0';
+}
+
+double gp_shape_params(const gp_shape *shape) {
+    gp_model model;
+    model.shape = *shape;
+    gp_model_count(NULL, &model);
+    return (double)model.total_params;
+}
+
+void gp_shape_fit_ffn(gp_shape *shape, double params) {
+    shape->ffn = 1;
+    double narrowest = gp_shape_params(shape);
+    shape->ffn = 2;
+    double step = gp_shape_params(shape) - narrowest;
+    double ffn = floor(1.5 + (params - narrowest) / step);
+    shape->ffn = ffn < 1 ? 1 : ffn > (double)GP_DIMENSION_MAX ? GP_DIMENSION_MAX : (int64_t)ffn;
+}
+
+/* ---- Dimensions ---- */
+
+typedef struct {
+    const gp_model_request *request;
+    gp_shape *shape;
+    gp_diagnostics *diagnostics;
+    bool scaled; /* the size alone decides: one note for all dimensions */
+} filler;
+
+static void note(filler *fill, gp_code code, const char *path, int64_t value, const char *from) {
+    if (fill->scaled) return;
+    gp_diagnostic *row = gp_diagnose(fill->diagnostics, code, path);
+    gp_argue_number(row, "value", (double)value);
+    if (from != NULL) gp_argue_text(row, "from", from);
+}
+
+static bool refuse(filler *fill, gp_code code, const char *path, const char *what, double value) {
+    gp_diagnostic *row = gp_diagnose(fill->diagnostics, code, path);
+    gp_argue_text(row, "what", what);
+    if (code == GP_CODE_INCONSISTENT_MODEL) gp_argue_number(row, "value", value);
+    return false;
+}
+
+static bool fill_size(filler *fill) {
+    const gp_model_request *request = fill->request;
+    gp_shape *shape = fill->shape, family;
+    shape->layers = request->layers;
+    shape->hidden = request->hidden;
+    if (shape->layers > 0 && shape->hidden > 0) return true;
+    if (request->params <= 0 && !request->params_max) {
+        const char *what = shape->layers > 0 ? "hidden" : "layers";
+        return refuse(fill, GP_CODE_INCOMPLETE_MODEL, "model", what, 0);
+    }
+    gp_model_scaled(request->params, &family);
+    fill->scaled = shape->layers == 0 && shape->hidden == 0;
+    if (shape->layers == 0) {
+        shape->layers = family.layers;
+        note(fill, GP_CODE_DERIVED_VALUE, "model.layers", shape->layers, "model.params");
+    }
+    if (shape->hidden == 0) {
+        shape->hidden = family.hidden;
+        note(fill, GP_CODE_DERIVED_VALUE, "model.hidden", shape->hidden, "model.params");
+    }
+    return true;
+}
+
+static int64_t largest_head(int64_t hidden) {
+    int64_t size = LARGEST_HEAD;
+    while (hidden % size != 0) size--;
+    return size;
+}
+
+static bool fill_heads(filler *fill) {
+    const gp_model_request *request = fill->request;
+    gp_shape *shape = fill->shape;
+    shape->heads = request->heads;
+    shape->head_dim = request->head_dim;
+    if (shape->heads == 0) {
+        int64_t size = shape->head_dim > 0 ? shape->head_dim : largest_head(shape->hidden);
+        if (shape->hidden % size != 0) return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.head_dim", "head_dim", (double)size);
+        shape->heads = shape->hidden / size;
+        note(fill, GP_CODE_DERIVED_VALUE, "model.heads", shape->heads, "model.hidden");
+    }
+    if (shape->head_dim == 0) {
+        if (shape->hidden % shape->heads != 0) {
+            return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.heads", "heads", (double)shape->heads);
+        }
+        shape->head_dim = shape->hidden / shape->heads;
+    }
+    bool multi_query = gp_text_is_folded("MQA", request->attention, strlen(request->attention));
+    shape->kv_heads = request->kv_heads > 0 ? request->kv_heads : multi_query ? 1 : shape->heads;
+    if (request->kv_heads == 0) note(fill, GP_CODE_DERIVED_VALUE, "model.kv_heads", shape->kv_heads, "model.heads");
+    if (shape->heads % shape->kv_heads == 0) return true;
+    return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.kv_heads", "kv_heads", (double)shape->kv_heads);
+}
+
+static void fill_rest(filler *fill) {
+    fill->shape->ffn = fill->request->ffn;
+    fill->shape->max_context = fill->request->positions;
+    fill->shape->vocab = fill->request->vocab;
+    if (fill->shape->vocab > 0) return;
+    fill->shape->vocab = DEFAULT_VOCAB;
+    note(fill, GP_CODE_DEFAULT_VALUE, "model.vocab", DEFAULT_VOCAB, NULL);
+}
+
+/* ---- Structure ---- */
+
+/* Common structures, the most common first. `bias` covers every matrix, `qkv_bias` those of q, k and v. */
+typedef struct {
+    const char *model_type;
+    gp_norm norm;
+    bool gated, qkv_bias, bias, qk_norm, learned;
+} structure;
+
+static const structure structures[] = {
+    {"llama", GP_NORM_RMS, true, false, false, false, false},
+    {"qwen2", GP_NORM_RMS, true, true, false, false, false},
+    {"qwen3", GP_NORM_RMS, true, false, false, true, false},
+    {"gpt2", GP_NORM_LAYER, false, true, true, false, true},
+    {"gpt_neox", GP_NORM_LAYER, false, true, true, false, false},
+    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, false},
+};
+enum { STRUCTURE_COUNT = sizeof structures / sizeof structures[0], GPT_BLOCK = 3 };
+
+static bool agrees(int stated, bool value) {
+    return stated < 0 || (stated != 0) == value;
+}
+
+static bool is_allowed(const structure *candidate, const gp_model_request *request) {
+    return agrees(request->gated_ffn, candidate->gated) && agrees(request->bias, candidate->bias) &&
+           agrees(request->qkv_bias, candidate->qkv_bias) && agrees(request->qk_norm, candidate->qk_norm);
+}
+
+static void take_stated(const gp_model_request *request, gp_shape *shape) {
+    if (request->gated_ffn >= 0) shape->gated_ffn = request->gated_ffn != 0;
+    if (request->bias >= 0) shape->qkv_bias = shape->output_bias = shape->ffn_bias = request->bias != 0;
+    if (request->qkv_bias >= 0) shape->qkv_bias = request->qkv_bias != 0;
+    if (request->qk_norm >= 0) shape->qk_norm = request->qk_norm != 0;
+    if (request->tied_embeddings >= 0) shape->tied_embeddings = request->tied_embeddings != 0;
+}
+
+static gp_shape with_structure(const filler *fill, const structure *candidate, bool tied) {
+    gp_shape shape = *fill->shape;
+    shape.norm = candidate->norm;
+    shape.norms_per_layer = 2;
+    shape.final_norm = true;
+    shape.gated_ffn = candidate->gated;
+    shape.qkv_bias = candidate->qkv_bias;
+    shape.output_bias = shape.ffn_bias = candidate->bias;
+    shape.qk_norm = candidate->qk_norm;
+    shape.tied_embeddings = tied;
+    shape.model_type = candidate->model_type;
+    int64_t positions = fill->request->positions > 0 ? fill->request->positions : DEFAULT_POSITIONS;
+    shape.learned_positions = candidate->learned ? positions : 0;
+    take_stated(fill->request, &shape);
+    double params = fill->request->params;
+    if (shape.ffn == 0 && (params > 0 || fill->request->params_max)) {
+        gp_shape_fit_ffn(&shape, params);
+    } else if (shape.ffn == 0) {
+        shape.ffn = shape.gated_ffn ? ((8 * shape.hidden + 2) / 3 + 255) / 256 * 256 : 4 * shape.hidden;
+    }
+    return shape;
+}
+
+/* Half a unit of the last digit that a rounded figure states: 5e6 for 8.03e9. */
+static double rounding_of(double params) {
+    double unit = 1;
+    while (unit < 1e15 && floor(params / (unit * 10)) * (unit * 10) == params) unit *= 10;
+    return unit / 2;
+}
+
+/* The structure whose count is the stated one, or the nearest. */
+static gp_shape nearest_structure(const filler *fill) {
+    const gp_model_request *request = fill->request;
+    double params = request->params, rounding = rounding_of(params), smallest = INFINITY;
+    bool any = false;
+    for (int i = 0; i < STRUCTURE_COUNT; i++) any = any || is_allowed(&structures[i], request);
+    gp_shape best = with_structure(fill, &structures[0], false);
+    for (int i = 0; i < STRUCTURE_COUNT && smallest > rounding; i++) {
+        if (any && !is_allowed(&structures[i], request)) continue;
+        for (int tied = 0; tied <= 1 && smallest > rounding; tied++) {
+            if (!agrees(request->tied_embeddings, tied != 0)) continue;
+            gp_shape shape = with_structure(fill, &structures[i], tied != 0);
+            double distance = fabs(gp_shape_params(&shape) - params);
+            if (distance >= smallest) continue;
+            smallest = distance;
+            best = shape;
+        }
+    }
+    return best;
+}
+
+/* Without a count the dimensions must tell. */
+static gp_shape usual_structure(const filler *fill) {
+    const gp_shape *shape = fill->shape;
+    bool gpt = shape->ffn == 4 * shape->hidden && shape->kv_heads == shape->heads;
+    if (fill->request->gated_ffn >= 0) gpt = fill->request->gated_ffn == 0;
+    return with_structure(fill, &structures[gpt ? GPT_BLOCK : 0], false);
+}
+
+static void note_structure(filler *fill, const char *path, const char *what, const char *value) {
+    gp_diagnostic *row = gp_diagnose(fill->diagnostics, GP_CODE_STRUCTURE_CHOSEN, path);
+    gp_argue_text(row, "what", what);
+    gp_argue_text(row, "value", value);
+    gp_argue_number(row, "params", gp_shape_params(fill->shape));
+}
+
+static void note_choices(filler *fill) {
+    const gp_model_request *request = fill->request;
+    const gp_shape *shape = fill->shape;
+    if (fill->scaled) {
+        gp_diagnostic *row = gp_diagnose(fill->diagnostics, GP_CODE_FAMILY_SCALED, "model.params");
+        gp_argue_number(row, "layers", (double)shape->layers);
+        gp_argue_number(row, "hidden", (double)shape->hidden);
+        gp_argue_number(row, "params", gp_shape_params(shape));
+        return;
+    }
+    if (request->ffn == 0) {
+        const char *from = request->params > 0 ? "model.params" : "model.hidden";
+        note(fill, GP_CODE_DERIVED_VALUE, "model.ffn", shape->ffn, from);
+    }
+    note_structure(fill, "model.style", "style", shape->model_type);
+    if (request->gated_ffn < 0) note_structure(fill, "model.gated_ffn", "gated_ffn", shape->gated_ffn ? "true" : "false");
+    if (request->tied_embeddings < 0) {
+        note_structure(fill, "model.tied_embeddings", "tied_embeddings", shape->tied_embeddings ? "true" : "false");
+    }
+}
+
+/* A style names a family: its structure is taken as it is, but for what the request states. */
+static bool take_style(filler *fill) {
+    const gp_model_request *request = fill->request;
+    if (!gp_config_structure(request->style, fill->shape)) {
+        gp_argue_text(gp_diagnose(fill->diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.style"), "value",
+                      request->style);
+        return false;
+    }
+    take_stated(request, fill->shape);
+    if (request->ffn > 0) return true;
+    gp_shape open = *fill->shape;
+    if (request->params > 0) {
+        gp_shape_fit_ffn(&open, request->params);
+    } else {
+        open.ffn = open.gated_ffn ? ((8 * open.hidden + 2) / 3 + 255) / 256 * 256 : 4 * open.hidden;
+    }
+    fill->shape->ffn = open.ffn;
+    return true;
+}
+
+static bool check_supported(const gp_model_request *request, gp_diagnostics *diagnostics) {
+    static const char *const full[] = {"", "MHA", "GQA", "MQA", "full", "causal", "softmax"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) {
+        known = known || gp_text_is_folded(full[i], request->attention, strlen(request->attention));
+    }
+    if (request->has_moe) {
+        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.moe"), "value", "moe");
+    }
+    if (!known) {
+        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"), "value",
+                      request->attention);
+    }
+    return known && !request->has_moe;
+}
+
+/* An FFN of one column and still too many parameters: the size does not hold the rest. */
+static bool check_size(filler *fill) {
+    const gp_model_request *request = fill->request;
+    if (request->ffn > 0 || request->params <= 0 || fill->scaled) return true;
+    double off = fabs(gp_shape_params(fill->shape) - request->params);
+    if (off <= 0.01 * request->params) return true;
+    return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.params", "params", request->params);
+}
+
+bool gp_shape_of_request(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics) {
+    filler fill = {request, shape, diagnostics, false};
+    if (!check_supported(request, diagnostics) || !fill_size(&fill) || !fill_heads(&fill)) return false;
+    fill_rest(&fill);
+    if (request->style[0] != '\0') return take_style(&fill) && check_size(&fill);
+    *shape = request->params > 0 && !fill.scaled ? nearest_structure(&fill) : usual_structure(&fill);
+    if (!check_size(&fill)) return false;
+    note_choices(&fill);
+    return true;
+}

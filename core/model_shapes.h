@@ -1,0 +1,27 @@
+/* model_shapes.h: a shape from the dimensions a request states, with the open ones filled in. Private to model*.c. */
+#ifndef GP_MODEL_SHAPES_H
+#define GP_MODEL_SHAPES_H
+
+#include "model.h"
+
+/* True when the request's object holds a name and nothing else that describes a model. */
+bool gp_request_is_name(const gp_model_request *request);
+
+/* Shape of a request that states dimensions or a size. What it leaves open is filled in by these rules, each noted:
+ *   layers, hidden  of the Llama-like family member nearest to `params` (gp_model_scaled)
+ *   heads           hidden / head_dim; head_dim not given: the largest divisor of hidden up to 128
+ *   kv_heads        as many as heads
+ *   vocab           32000
+ *   ffn             so that the count is `params`; without `params` 8/3 hidden rounded up to 256, or 4 hidden ungated
+ *   structure       that of `style`; else the first of a list of common ones whose count rounds to `params` as the
+ *                   request writes it, else the one whose count is nearest. Without `params` a gated FFN, except when
+ *                   ffn = 4 hidden with full multi-head attention: a GPT block.
+ * Returns false after an error row. */
+bool gp_shape_of_request(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics);
+
+/* Parameters of a shape. */
+double gp_shape_params(const gp_shape *shape);
+/* Sets ffn so that the count is as near to `params` as it can be. */
+void gp_shape_fit_ffn(gp_shape *shape, double params);
+
+#endif
