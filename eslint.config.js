@@ -15,7 +15,7 @@ export default [
       "no-implied-eval": "error",
       "no-new-func": "error",
       "no-shadow": "error",
-      "no-unused-vars": ["error", { caughtErrors: "none" }],
+      "no-unused-vars": ["error", { caughtErrors: "none", argsIgnorePattern: "^_" }],
       "max-lines": ["error", { max: 500 }],
       "max-lines-per-function": ["error", { max: 80, skipBlankLines: true, skipComments: true }],
       // Text that comes from a link or a file must not become markup.
