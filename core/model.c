@@ -36,17 +36,20 @@ static bool build_config(const gp_model_request *request, gp_model *model, gp_di
     return true;
 }
 
-static bool build_shapes(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+static bool build_shapes(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
+    const gp_model_request *request = &job->model;
+    bool trained = gp_is_training(job) && gp_known(job, GP_FIELD_SEQ_LEN);
     if (gp_request_is_name(request)) return build_named(request->name, model, diagnostics);
     gp_text_copy(model->name, sizeof model->name, request->name, strlen(request->name));
-    return gp_shape_of_request(request, &model->shape, diagnostics);
+    return gp_shape_of_request(request, trained ? gp_whole(job, GP_FIELD_SEQ_LEN) : 0, &model->shape, diagnostics);
 }
 
-static bool build_source(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+static bool build_source(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
+    const gp_model_request *request = &job->model;
     switch (request->source) {
     case GP_MODEL_NAMED: return build_named(request->name, model, diagnostics);
     case GP_MODEL_CONFIG: return build_config(request, model, diagnostics);
-    case GP_MODEL_SHAPES: return build_shapes(request, model, diagnostics);
+    case GP_MODEL_SHAPES: return build_shapes(job, model, diagnostics);
     case GP_MODEL_NONE: break;
     }
     gp_diagnose(diagnostics, GP_CODE_MISSING, "model");
@@ -57,7 +60,7 @@ bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnost
     memset(model, 0, sizeof *model);
     model->shape.model_type = "";
     model->stated_params = job->model.params;
-    if (!build_source(&job->model, model, diagnostics)) return false;
+    if (!build_source(job, model, diagnostics)) return false;
     gp_model_count(job, model);
     if (model->total_params <= GP_EXACT_MAX && model->adapter_params <= GP_EXACT_MAX) return true;
     gp_diagnose(diagnostics, GP_CODE_NUMBER_TOO_LARGE, "model");

@@ -37,6 +37,7 @@ typedef struct {
     const gp_model_request *request;
     gp_shape *shape;
     gp_diagnostics *diagnostics;
+    int64_t sequence; /* tokens of a training sequence, 0 = none */
     bool scaled; /* the size alone decides: one note for all dimensions */
 } filler;
 
@@ -118,20 +119,25 @@ static void fill_rest(filler *fill) {
 
 /* ---- Structure ---- */
 
-/* Common structures, the most common first. `bias` covers every matrix, `qkv_bias` those of q, k and v. */
+/* Common structures, the most common first. `bias` covers every matrix, `qkv_bias` those of q, k and v. A table of
+ * learned positions has as many rows as the request says, else as the sequence trained on, or 2048. */
+typedef enum { NOT_LEARNED, LEARNED_SEQUENCE, LEARNED_2048 } learned;
 typedef struct {
     const char *model_type;
     gp_norm norm;
-    bool gated, qkv_bias, bias, qk_norm, learned;
+    bool gated, qkv_bias, bias, qk_norm;
+    learned positions;
 } structure;
 
 static const structure structures[] = {
-    {"llama", GP_NORM_RMS, true, false, false, false, false},
-    {"qwen2", GP_NORM_RMS, true, true, false, false, false},
-    {"qwen3", GP_NORM_RMS, true, false, false, true, false},
-    {"gpt2", GP_NORM_LAYER, false, true, true, false, true},
-    {"gpt_neox", GP_NORM_LAYER, false, true, true, false, false},
-    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, false},
+    {"llama", GP_NORM_RMS, true, false, false, false, NOT_LEARNED},
+    {"qwen2", GP_NORM_RMS, true, true, false, false, NOT_LEARNED},
+    {"qwen3", GP_NORM_RMS, true, false, false, true, NOT_LEARNED},
+    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_SEQUENCE},
+    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_2048},
+    {"gpt_neox", GP_NORM_LAYER, false, true, true, false, NOT_LEARNED},
+    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, LEARNED_SEQUENCE},
+    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, NOT_LEARNED},
 };
 enum { STRUCTURE_COUNT = sizeof structures / sizeof structures[0], GPT_BLOCK = 3 };
 
@@ -152,6 +158,12 @@ static void take_stated(const gp_model_request *request, gp_shape *shape) {
     if (request->tied_embeddings >= 0) shape->tied_embeddings = request->tied_embeddings != 0;
 }
 
+static int64_t positions_of(const filler *fill, learned kind) {
+    if (kind == NOT_LEARNED) return 0;
+    if (fill->request->positions > 0) return fill->request->positions;
+    return kind == LEARNED_SEQUENCE && fill->sequence > 0 ? fill->sequence : DEFAULT_POSITIONS;
+}
+
 static gp_shape with_structure(const filler *fill, const structure *candidate, bool tied) {
     gp_shape shape = *fill->shape;
     shape.norm = candidate->norm;
@@ -163,8 +175,7 @@ static gp_shape with_structure(const filler *fill, const structure *candidate, b
     shape.qk_norm = candidate->qk_norm;
     shape.tied_embeddings = tied;
     shape.model_type = candidate->model_type;
-    int64_t positions = fill->request->positions > 0 ? fill->request->positions : DEFAULT_POSITIONS;
-    shape.learned_positions = candidate->learned ? positions : 0;
+    shape.learned_positions = positions_of(fill, candidate->positions);
     take_stated(fill->request, &shape);
     double params = fill->request->params;
     if (shape.ffn == 0 && (params > 0 || fill->request->params_max)) {
@@ -175,14 +186,16 @@ static gp_shape with_structure(const filler *fill, const structure *candidate, b
     return shape;
 }
 
-/* Half a unit of the last digit that a rounded figure states: 5e6 for 8.03e9. */
+/* How far a count may be off and still be the stated one: half a unit of the last digit that a rounded figure states
+ * (5e6 for 8.03e9), at most 0.25 %. */
 static double rounding_of(double params) {
     double unit = 1;
     while (unit < 1e15 && floor(params / (unit * 10)) * (unit * 10) == params) unit *= 10;
-    return unit / 2;
+    return fmin(unit / 2, 0.0025 * params);
 }
 
-/* The structure whose count is the stated one, or the nearest. */
+/* The first structure whose count is the stated one. If none is, the nearest, where a rarer structure must be nearer by
+ * 0.2 % of the count: figures that are rounded that far do not tell biases apart. */
 static gp_shape nearest_structure(const filler *fill) {
     const gp_model_request *request = fill->request;
     double params = request->params, rounding = rounding_of(params), smallest = INFINITY;
@@ -195,7 +208,7 @@ static gp_shape nearest_structure(const filler *fill) {
             if (!agrees(request->tied_embeddings, tied != 0)) continue;
             gp_shape shape = with_structure(fill, &structures[i], tied != 0);
             double distance = fabs(gp_shape_params(&shape) - params);
-            if (distance >= smallest) continue;
+            if (distance > rounding && distance >= smallest - 0.002 * params) continue;
             smallest = distance;
             best = shape;
         }
@@ -284,8 +297,9 @@ static bool check_size(filler *fill) {
     return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.params", "params", request->params);
 }
 
-bool gp_shape_of_request(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics) {
-    filler fill = {request, shape, diagnostics, false};
+bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_shape *shape,
+                         gp_diagnostics *diagnostics) {
+    filler fill = {request, shape, diagnostics, sequence, false};
     if (!check_supported(request, diagnostics) || !fill_size(&fill) || !fill_heads(&fill)) return false;
     fill_rest(&fill);
     if (request->style[0] != '\0') return take_style(&fill) && check_size(&fill);

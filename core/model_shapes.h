@@ -16,8 +16,9 @@ bool gp_request_is_name(const gp_model_request *request);
  *   structure       that of `style`; else the first of a list of common ones whose count rounds to `params` as the
  *                   request writes it, else the one whose count is nearest. Without `params` a gated FFN, except when
  *                   ffn = 4 hidden with full multi-head attention: a GPT block.
- * Returns false after an error row. */
-bool gp_shape_of_request(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics);
+ * `sequence` is the length trained on, 0 when there is none. Returns false after an error row. */
+bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_shape *shape,
+                         gp_diagnostics *diagnostics);
 
 /* Parameters of a shape. */
 double gp_shape_params(const gp_shape *shape);
