@@ -185,7 +185,7 @@ static void read_weights_object(reader *to, const cJSON *object) {
 
 static void read_field(reader *to, const cJSON *item, gp_field field) {
     const gp_field_row *row = gp_field_info(field);
-    if (to->given[field]) gp_diagnose(to->list, GP_CODE_DUPLICATE_KEY, row->path);
+    if (to->given[field]) gp_diagnose_once(to->list, GP_CODE_DUPLICATE_KEY, row->path);
     to->given[field] = true;
     if (field == GP_FIELD_WEIGHTS && cJSON_IsObject(item)) {
         read_weights_object(to, item);

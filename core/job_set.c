@@ -5,6 +5,7 @@
 
 #include "job.h"
 #include "job_parts.h"
+#include "json_scan.h"
 #include "text.h"
 
 /* ---- Places in the tree ------------------------------------------------------------------------------------------ */
@@ -115,7 +116,8 @@ static value_type type_of(const char *path) {
 /* A JSON number, or NULL for any other text: that stays a text, which gp_job_read judges. */
 static cJSON *number_of(const char *text) {
     if (!gp_is_digit(text[0]) && text[0] != '-') return NULL;
-    cJSON *item = cJSON_ParseWithOpts(text, NULL, 1);
+    size_t offset = 0;
+    cJSON *item = gp_json_scan(text, strlen(text), &offset) == GP_CODE_COUNT ? cJSON_Parse(text) : NULL;
     if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) return item;
     cJSON_Delete(item);
     return NULL;
@@ -128,13 +130,13 @@ bool gp_job_put_text(cJSON *job, const char *path, const char *text, gp_diagnost
     if (type == VALUE_SWITCH && strcmp(text, "true") == 0) item = cJSON_CreateTrue();
     if (type == VALUE_SWITCH && strcmp(text, "false") == 0) item = cJSON_CreateFalse();
     if (type == VALUE_JSON && (text[0] == '{' || text[0] == '[')) {
-        const char *end = text;
-        item = cJSON_ParseWithOpts(text, &end, 1);
-        if (item == NULL) {
-            double offset = end == NULL ? 0 : (double)(end - text);
-            gp_argue_number(gp_diagnose(diagnostics, GP_CODE_INVALID_JSON, path), "offset", offset);
+        size_t offset = 0;
+        if (gp_json_scan(text, strlen(text), &offset) != GP_CODE_COUNT) {
+            gp_argue_number(gp_diagnose(diagnostics, GP_CODE_INVALID_JSON, path), "offset", (double)offset);
             return false;
         }
+        item = cJSON_Parse(text);
+        if (item == NULL) return out_of_memory(path, NULL, diagnostics);
     }
     return gp_job_put_item(job, path, item == NULL ? cJSON_CreateString(text) : item, diagnostics);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_scan.h"
 #include "text.h"
 
 void gp_link_append(gp_link_text *text, const char *bytes, size_t length) {
@@ -115,8 +116,9 @@ cJSON *gp_link_read_json(const char *value, size_t *codec_length) {
     size_t length = 0;
     char *json = read_base64url(value + 3, &length);
     if (json == NULL) return NULL;
-    bool is_text = gp_utf8_prefix(json, length) == length && strlen(json) == length;
-    cJSON *item = is_text ? cJSON_ParseWithOpts(json, NULL, 1) : NULL;
+    size_t offset = 0;
+    bool is_json = gp_utf8_prefix(json, length) == length && gp_json_scan(json, length, &offset) == GP_CODE_COUNT;
+    cJSON *item = is_json ? cJSON_ParseWithLength(json, length) : NULL;
     free(json);
     return item;
 }

@@ -137,6 +137,14 @@ static bool is_first(link_reader *to, const char *path, const gp_part *part) {
     return first;
 }
 
+/* A model is either a name or shapes; the first pair decides. (A GPU's name and figures go together.) */
+static bool is_second_model(const link_reader *to, const char *path) {
+    const cJSON *model = gp_job_item(to->job, "model");
+    bool names = strcmp(path, "model") == 0;
+    bool shapes = strncmp(path, "model.", 6) == 0;
+    return model != NULL && (names || (shapes && cJSON_IsString(model)));
+}
+
 static void read_opaque(link_reader *to, const char *path, const gp_part *part) {
     size_t codec_length = 0;
     cJSON *item = gp_link_read_json(to->value, &codec_length);
@@ -166,6 +174,10 @@ static void read_setting(link_reader *to) {
     }
     const gp_part *part = gp_part_find(path, strlen(path));
     if (!is_first(to, path, part)) return;
+    if (is_second_model(to, path)) {
+        gp_diagnose_once(to->list, GP_CODE_DUPLICATE_KEY, "model");
+        return;
+    }
     bool opaque = part != NULL && (part->kind == GP_PART_CONFIG || part->kind == GP_PART_NOTED ||
                                    part->kind == GP_PART_NOTED_OBJECT);
     if (opaque) {

@@ -7,53 +7,14 @@
 #include <string.h>
 
 #include "gpuplan.h"
+#include "json_scan.h"
 #include "text.h"
 
-/* ---- Before parsing: one pass over the bytes -------------------------------------------------------------------- */
+/* ---- Before parsing: passes over the bytes, so that the parser gets only text that it takes ---------------------- */
 
 static bool refuse(gp_diagnostics *list, gp_code code, const char *argument, double value) {
     gp_argue_number(gp_diagnose(list, code, ""), argument, value);
     return false;
-}
-
-/* Bytes of the string that starts at the quote `text[at]`, both quotes included; 0 when it holds what the parser would
- * let pass: a raw control character or an escaped NUL, which would cut the text short. *fault receives the place. */
-static size_t string_bytes(const char *text, size_t length, size_t at, size_t *fault) {
-    size_t start = at++;
-    while (at < length && text[at] != '"') {
-        bool escaped_nul = length - at >= 6 && memcmp(text + at, "\\u0000", 6) == 0;
-        if (escaped_nul || (unsigned char)text[at] < 0x20) {
-            *fault = at;
-            return 0;
-        }
-        at += text[at] == '\\' ? 2 : 1;
-    }
-    return (at < length ? at + 1 : length) - start;
-}
-
-/* Checks depth and number of values, so that neither the parser's stack nor its memory depends on the sender. */
-static bool is_bounded(const char *text, size_t length, gp_diagnostics *list) {
-    int depth = 0;
-    int values = 1;
-    for (size_t at = 0; at < length;) {
-        char letter = text[at];
-        size_t step = 1;
-        if (letter == '"') {
-            size_t fault = 0;
-            step = string_bytes(text, length, at, &fault);
-            if (step == 0) return refuse(list, GP_CODE_INVALID_JSON, "offset", (double)fault);
-        }
-        if (letter == '[' || letter == '{') {
-            if (++depth > GP_REQUEST_DEPTH_MAX)
-                return refuse(list, GP_CODE_NESTED_TOO_DEEPLY, "max", GP_REQUEST_DEPTH_MAX);
-            values++;
-        }
-        if ((letter == ']' || letter == '}') && depth > 0) depth--;
-        if (letter == ',' && ++values > GP_REQUEST_VALUES_MAX)
-            return refuse(list, GP_CODE_TOO_MANY_VALUES, "max", GP_REQUEST_VALUES_MAX);
-        at += step;
-    }
-    return true;
 }
 
 static bool is_readable(const char *text, size_t length, gp_diagnostics *list) {
@@ -61,9 +22,12 @@ static bool is_readable(const char *text, size_t length, gp_diagnostics *list) {
         return refuse(list, GP_CODE_REQUEST_TOO_LONG, "max_bytes", GP_REQUEST_BYTES_MAX);
     size_t valid = gp_utf8_prefix(text, length);
     if (valid < length) return refuse(list, GP_CODE_INVALID_UTF8, "offset", (double)valid);
-    const char *nul = memchr(text, '\0', length);
-    if (nul != NULL) return refuse(list, GP_CODE_INVALID_JSON, "offset", (double)(nul - text));
-    return is_bounded(text, length, list);
+    size_t offset = 0;
+    gp_code fault = gp_json_scan(text, length, &offset);
+    if (fault == GP_CODE_COUNT) return true;
+    if (fault == GP_CODE_NESTED_TOO_DEEPLY) return refuse(list, fault, "max", GP_JSON_DEPTH_MAX);
+    if (fault == GP_CODE_TOO_MANY_VALUES) return refuse(list, fault, "max", GP_JSON_VALUES_MAX);
+    return refuse(list, fault, "offset", (double)offset);
 }
 
 /* ---- After parsing: what the parser lets pass ------------------------------------------------------------------- */
@@ -143,28 +107,15 @@ static void check_values(walk *at, const cJSON *container) {
     }
 }
 
-static size_t skip_space(const char *text, size_t length, size_t at) {
-    while (at < length && strchr(" \t\r\n", text[at]) != NULL) at++;
-    return at;
-}
-
 cJSON *gp_request_parse(const char *text, size_t length, gp_diagnostics *diagnostics) {
-    if (text == NULL) length = 0;
-    if (length > 0 && !is_readable(text, length, diagnostics)) return NULL;
-    const char *end = text;
-    cJSON *tree = length == 0 ? NULL : cJSON_ParseWithLengthOpts(text, length, &end, 0);
-    size_t offset = end == NULL || text == NULL ? 0 : (size_t)(end - text);
-    gp_code fault = GP_CODE_COUNT;
-    if (tree == NULL) {
-        fault = GP_CODE_INVALID_JSON;
-    } else if ((offset = skip_space(text, length, offset)) < length) {
-        fault = GP_CODE_TRAILING_TEXT;
-    } else if (!cJSON_IsObject(tree)) {
-        fault = GP_CODE_NOT_AN_OBJECT;
+    if (text == NULL) {
+        text = "";
+        length = 0;
     }
-    if (fault != GP_CODE_COUNT) {
-        gp_diagnostic *row = gp_diagnose(diagnostics, fault, "");
-        if (fault != GP_CODE_NOT_AN_OBJECT) gp_argue_number(row, "offset", (double)offset);
+    if (!is_readable(text, length, diagnostics)) return NULL;
+    cJSON *tree = cJSON_ParseWithLength(text, length);
+    if (!cJSON_IsObject(tree)) {
+        gp_diagnose(diagnostics, tree == NULL ? GP_CODE_OUT_OF_MEMORY : GP_CODE_NOT_AN_OBJECT, "");
         cJSON_Delete(tree);
         return NULL;
     }

@@ -9,12 +9,8 @@
 
 struct cJSON;
 
-/* Deepest nesting of objects and lists, and most values of any kind, in one request. */
-#define GP_REQUEST_DEPTH_MAX 32
-#define GP_REQUEST_VALUES_MAX 65536
-
 /* Parses `length` bytes (at most GP_REQUEST_BYTES_MAX; NULL counts as no text). Time is linear in the length up to the
- * sorting of keys, memory is bounded by the limits above, whatever the text.
+ * sorting of keys, depth and memory are bounded by the limits of json_scan.h, whatever the text.
  * Returns the tree, owned by the caller (cJSON_Delete), or NULL after an error row with the offset of the fault. A
  * tree may come with rows too: DUPLICATE_KEY and NOT_FINITE, whose path omits a leading "job." as all paths do; it is
  * returned so that the faults of the job can be told in the same answer. */

@@ -1,0 +1,184 @@
+#include "json_scan.h"
+
+#include <string.h>
+
+#include "text.h"
+
+/* What may come next. */
+typedef enum {
+    WANT_VALUE, WANT_VALUE_OR_END, WANT_KEY, WANT_KEY_OR_END, WANT_COLON, WANT_COMMA_OR_END, WANT_NOTHING
+} want;
+
+typedef struct {
+    const char *text;
+    size_t length, at;
+    int depth, values;
+    char open[GP_JSON_DEPTH_MAX]; /* '{' or '[' of each level */
+} scanner;
+
+static char peek(const scanner *on, size_t ahead) {
+    return on->at + ahead < on->length ? on->text[on->at + ahead] : '\0';
+}
+
+static bool fits_at(const scanner *on, const char *word) {
+    size_t length = strlen(word);
+    return on->length - on->at >= length && memcmp(on->text + on->at, word, length) == 0;
+}
+
+static void skip_blanks(scanner *on) {
+    while (on->at < on->length && memchr(" \t\r\n", on->text[on->at], 4) != NULL) on->at++;
+}
+
+static bool skip_digits(scanner *on) {
+    size_t start = on->at;
+    while (gp_is_digit(peek(on, 0))) on->at++;
+    return on->at > start;
+}
+
+static bool skip_number(scanner *on) {
+    size_t start = on->at;
+    if (peek(on, 0) == '-') on->at++;
+    if (peek(on, 0) == '0') {
+        on->at++;
+    } else if (!skip_digits(on)) {
+        return false;
+    }
+    if (peek(on, 0) == '.') {
+        on->at++;
+        if (!skip_digits(on)) return false;
+    }
+    if (peek(on, 0) == 'e' || peek(on, 0) == 'E') {
+        on->at++;
+        if (peek(on, 0) == '+' || peek(on, 0) == '-') on->at++;
+        if (!skip_digits(on)) return false;
+    }
+    return on->at - start <= GP_JSON_NUMBER_MAX;
+}
+
+/* Value of the four hexadecimal digits after "\u", or -1. */
+static int unit_at(const scanner *on, size_t ahead) {
+    int unit = 0;
+    for (size_t i = 0; i < 4; i++) {
+        char digit = gp_lower(peek(on, ahead + i));
+        bool letter = digit >= 'a' && digit <= 'f';
+        if (!gp_is_digit(digit) && !letter) return -1;
+        unit = unit * 16 + (letter ? digit - 'a' + 10 : digit - '0');
+    }
+    return unit;
+}
+
+/* At a backslash. Surrogates come in pairs. */
+static bool skip_escape(scanner *on) {
+    char letter = peek(on, 1);
+    if (letter != 'u') {
+        if (letter == '\0' || strchr("\"\\/bfnrt", letter) == NULL) return false;
+        on->at += 2;
+        return true;
+    }
+    int unit = unit_at(on, 2);
+    bool high = unit >= 0xd800 && unit < 0xdc00;
+    if (unit <= 0 || (unit >= 0xdc00 && unit < 0xe000)) return false;
+    if (high) {
+        int low = peek(on, 6) == '\\' && peek(on, 7) == 'u' ? unit_at(on, 8) : -1;
+        if (low < 0xdc00 || low >= 0xe000) return false;
+    }
+    on->at += high ? 12 : 6;
+    return true;
+}
+
+static bool skip_string(scanner *on) {
+    on->at++;
+    while (on->at < on->length && on->text[on->at] != '"') {
+        if ((unsigned char)on->text[on->at] < 0x20) return false;
+        if (on->text[on->at] != '\\') {
+            on->at++;
+        } else if (!skip_escape(on)) {
+            return false;
+        }
+    }
+    if (on->at == on->length) return false;
+    on->at++;
+    return true;
+}
+
+static bool skip_word(scanner *on) {
+    static const char *const known[] = {"true", "false", "null"};
+    for (int i = 0; i < 3; i++) {
+        if (!fits_at(on, known[i])) continue;
+        on->at += strlen(known[i]);
+        return true;
+    }
+    return false;
+}
+
+static want after_value(const scanner *on) {
+    return on->depth == 0 ? WANT_NOTHING : WANT_COMMA_OR_END;
+}
+
+static gp_code scan_value(scanner *on, want *next) {
+    char letter = peek(on, 0);
+    if (++on->values > GP_JSON_VALUES_MAX) return GP_CODE_TOO_MANY_VALUES;
+    if (letter == '{' || letter == '[') {
+        if (on->depth == GP_JSON_DEPTH_MAX) return GP_CODE_NESTED_TOO_DEEPLY;
+        on->open[on->depth++] = letter;
+        on->at++;
+        *next = letter == '{' ? WANT_KEY_OR_END : WANT_VALUE_OR_END;
+        return GP_CODE_COUNT;
+    }
+    size_t start = on->at;
+    bool is_number = letter == '-' || gp_is_digit(letter);
+    bool done = letter == '"' ? skip_string(on) : is_number ? skip_number(on) : skip_word(on);
+    if (is_number && !done) on->at = start;
+    *next = after_value(on);
+    return done ? GP_CODE_COUNT : GP_CODE_INVALID_JSON;
+}
+
+/* One step: the token at hand against what is wanted. */
+static gp_code scan_token(scanner *on, want *next) {
+    char letter = peek(on, 0);
+    bool may_end = *next == WANT_VALUE_OR_END || *next == WANT_KEY_OR_END || *next == WANT_COMMA_OR_END;
+    if (may_end && on->depth > 0 && letter == (on->open[on->depth - 1] == '{' ? '}' : ']')) {
+        on->at++;
+        on->depth--;
+        *next = after_value(on);
+        return GP_CODE_COUNT;
+    }
+    bool fits = false;
+    switch (*next) {
+    case WANT_VALUE:
+    case WANT_VALUE_OR_END: return scan_value(on, next);
+    case WANT_KEY:
+    case WANT_KEY_OR_END:
+        fits = letter == '"' && skip_string(on);
+        *next = WANT_COLON;
+        break;
+    case WANT_COLON:
+        fits = letter == ':';
+        on->at += fits;
+        *next = WANT_VALUE;
+        break;
+    case WANT_COMMA_OR_END:
+        fits = letter == ',';
+        on->at += fits;
+        *next = on->open[on->depth - 1] == '{' ? WANT_KEY : WANT_VALUE;
+        break;
+    case WANT_NOTHING: return GP_CODE_TRAILING_TEXT;
+    }
+    return fits ? GP_CODE_COUNT : GP_CODE_INVALID_JSON;
+}
+
+gp_code gp_json_scan(const char *text, size_t length, size_t *offset) {
+    scanner on = {.text = text, .length = length};
+    want next = WANT_VALUE;
+    gp_code fault = GP_CODE_COUNT;
+    /* A byte order mark is let pass, as the parser does. */
+    if (fits_at(&on, "\xef\xbb\xbf")) on.at = 3;
+    skip_blanks(&on);
+    while (fault == GP_CODE_COUNT && on.at < length) {
+        fault = scan_token(&on, &next);
+        if (fault == GP_CODE_COUNT) skip_blanks(&on);
+    }
+    if (fault == GP_CODE_COUNT && next != WANT_NOTHING) fault = GP_CODE_INVALID_JSON;
+    *offset = on.at;
+    return fault;
+}
