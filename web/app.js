@@ -1,0 +1,187 @@
+/* The page: one store, one drawing pass, one place where presses become edits. */
+import { createContext } from './context.js';
+import { byId, fill } from './dom.js';
+import { allFields, changesOf } from './fields.js';
+import { createFormat } from './format.js';
+import { createTranslator } from './i18n.js';
+import { remember } from './preferences.js';
+import { createStore } from './state.js';
+import { startTheme } from './theme.js';
+import { barView } from './views/bar.js';
+import { createChart } from './views/chart.js';
+import { createDock } from './views/dock.js';
+import { examplesView } from './views/examples.js';
+import { knobsView } from './views/knobs.js';
+import { ledgerView, memoryTable } from './views/ledger.js';
+import { ledgersView } from './views/ledgers.js';
+import { notesView } from './views/notes.js';
+import { createProblems } from './views/problems.js';
+import { createSentence } from './views/sentence.js';
+import { createSettings } from './views/settings.js';
+import { createShare } from './views/share.js';
+import { stepsView } from './views/steps.js';
+import { createTabs } from './views/tabs.js';
+import { drawTop } from './views/top.js';
+import { verdictText, verdictView } from './views/verdict.js';
+import { createWhyPanel } from './views/why.js';
+
+/** @typedef {import('./types').Context} Context @typedef {import('./types').Diagnostic} Diagnostic */
+/** @typedef {import('./views/examples.js').Example} Example @typedef {import('./planner.js').Answer} Answer */
+
+const ANNOUNCE_DELAY_MS = 500;
+
+export class App {
+  /** @type {'GiB' | 'GB'} */
+  unit = 'GiB';
+  /** @type {Answer | null} */
+  answer = null;
+  /** @type {Diagnostic[]} */
+  linkFaults = [];
+  /** @type {Context | null} */
+  context = null;
+  announceTimer = 0;
+
+  /** @param {import('./types').Engine} engine @param {Example[]} examples @param {string} lang */
+  constructor(engine, examples, lang) {
+    this.engine = engine;
+    this.examples = examples;
+    this.lang = lang;
+    this.lastExample = examples[0].id;
+    this.words = createTranslator(lang);
+    this.format = createFormat(lang, this.unit);
+    this.fields = allFields(engine.fields());
+    this.fieldMap = new Map(this.fields.map((field) => [field.path, field]));
+    this.theme = startTheme(() => this.draw());
+    this.panel = createWhyPanel(/** @type {HTMLDialogElement} */ (byId('why')));
+    this.chart = createChart(byId('chart'));
+    this.dock = createDock(byId('dock'), byId('verdict'));
+    this.tabs = createTabs(byId('tablist'), () => this.draw());
+    this.share = createShare(() => this.words);
+    this.form = this.buildForm();
+    this.store = createStore({
+      engine,
+      initial: examples[0].variants[0].job,
+      onChange: (answer, _job, linkFaults) => this.receive(answer, linkFaults),
+    });
+    document.addEventListener('click', (event) => this.press(/** @type {Element} */ (event.target)));
+  }
+
+  start() {
+    this.store.start();
+  }
+
+  /* Controls carry their words with them, so another language or unit means other controls. */
+  buildForm() {
+    const { engine, words, format } = this;
+    const tools = { engine, words, format, change: this.change.bind(this) };
+    return {
+      sentence: createSentence(byId('sentence'), tools, (path) => this.fieldMap.get(path)),
+      settings: createSettings(byId('settings'), byId('settings-button'), tools, this.fields),
+      problems: createProblems(byId('problems')),
+    };
+  }
+
+  /** @param {string} path @param {import('./types').Value | undefined} value @param {boolean} commit */
+  change(path, value, commit) {
+    if (this.context) this.store.edit(changesOf(path, value, this.store.job, this.context.report), { commit });
+  }
+
+  /** @param {Answer} answer @param {Diagnostic[]} linkFaults */
+  receive(answer, linkFaults) {
+    this.answer = answer;
+    this.linkFaults = linkFaults;
+    this.draw();
+    this.announce();
+  }
+
+  draw() {
+    if (!this.answer) return;
+    const { words, format, fieldMap, form } = this;
+    const context = createContext({ answer: this.answer, job: this.store.job, words, format, fields: fieldMap });
+    this.context = context;
+    const typedTask = String(context.given('task'));
+    const task = fieldMap.get('task')?.choices?.includes(typedTask) ? typedTask : String(context.job.task);
+    drawTop(context, { theme: this.theme.choice, share: this.share });
+    form.sentence.update(context, task);
+    form.settings.update(context, task);
+    form.problems.update(context, [...form.sentence.controls, ...form.settings.controls], this.linkFaults);
+    fill(byId('examples'), examplesView(this.examples, this.store.job, words, this.lastExample));
+    this.drawResult(context);
+    this.dock.update(context);
+    this.panel.refresh(context);
+    byId('app').hidden = false;
+  }
+
+  /** @param {Context} context */
+  drawResult(context) {
+    byId('result').classList.toggle('is-stale', context.stale);
+    fill(byId('verdict'), verdictView(context));
+    fill(byId('bars'), barView(context));
+    fill(byId('ledgers'), ledgersView(context));
+    fill(byId('knobs'), knobsView(context));
+    fill(byId('steps'), stepsView(context));
+    fill(byId('memory-table'), memoryTable(context));
+    fill(byId('panel-ledger'), ledgerView(context));
+    fill(byId('notes'), notesView(context));
+    this.chart.update(context, this.tabs.selected === 'memory');
+  }
+
+  /* Said once an edit has settled, not for each key. */
+  announce() {
+    clearTimeout(this.announceTimer);
+    this.announceTimer = window.setTimeout(() => {
+      const { context, words } = this;
+      if (!context) return;
+      byId('announcer').textContent = context.stale ? words.t('verdict.stale', { count: context.errors.length }) : verdictText(context);
+    }, ANNOUNCE_DELAY_MS);
+  }
+
+  /** @param {string} lang @param {'GiB' | 'GB'} unit */
+  speak(lang, unit) {
+    const wasOpen = this.form.settings.isOpen();
+    this.lang = lang;
+    this.unit = unit;
+    this.words = createTranslator(lang);
+    this.format = createFormat(lang, unit);
+    document.documentElement.lang = lang;
+    this.form.settings.dispose();
+    this.form = this.buildForm();
+    this.draw();
+    this.form.settings.setOpen(wasOpen);
+  }
+
+  /** @param {HTMLElement} target */
+  openExample({ dataset }) {
+    const example = this.examples.find(({ id }) => id === dataset.example);
+    const variant = example?.variants.find(({ id }) => id === dataset.variant);
+    if (!example || !variant) return;
+    this.lastExample = example.id;
+    this.store.replace(variant.job);
+  }
+
+  /** @param {Element} origin */
+  press(origin) {
+    const target = /** @type {HTMLElement | null} */ (origin.closest('[data-action]'));
+    const { context } = this;
+    if (!target || !context) return;
+    const { action, path = '', value = '', why = '', copy = '', index } = target.dataset;
+    switch (action) {
+      case 'why': this.panel.open(context, why, target); break;
+      case 'why-back': this.panel.back(context); break;
+      case 'why-close': this.panel.close(); break;
+      case 'apply': this.store.edit(context.report.advice[Number(index)].set); break;
+      case 'example': this.openExample(target); break;
+      case 'set': this.change(path, value, true); break;
+      case 'goto': this.form.settings.reveal(path); break;
+      case 'copy': this.share.copy(copy, target); break;
+      case 'share': this.share.toggle(); break;
+      case 'ledger': this.store.edit({ ledger: value === 'textbook' ? 'textbook' : undefined }); break;
+      case 'theme': this.theme.next(); break;
+      case 'unit': this.speak(this.lang, value === 'GB' ? 'GB' : 'GiB'); break;
+      case 'lang':
+        remember('lang', value);
+        this.speak(value, this.unit);
+        break;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/* A plan without its form: the verdict, the bar, and the way to the full page. */
+import { createContext } from './context.js';
+import { byId, fill, h } from './dom.js';
+import { startEngine } from './engine-client.js';
+import { allFields } from './fields.js';
+import { createFormat } from './format.js';
+import { chooseLanguage, createTranslator, languages } from './i18n.js';
+import { gpuLabel, modelLabel } from './job.js';
+import { answer } from './planner.js';
+import { oneOf } from './preferences.js';
+import { startTheme, THEMES } from './theme.js';
+import { barView } from './views/bar.js';
+import { sentenceOf, valueWords } from './views/terms.js';
+import { verdictView } from './views/verdict.js';
+import { examples } from './worked-examples.js';
+
+/** @typedef {import('./types').Context} Context */
+
+/** Settings of the address and what each may be. @type {Record<string, readonly string[]>} */
+const SETTINGS = { ui: ['min', 'full'], lang: languages, theme: THEMES };
+
+function readSettings() {
+  const query = new URLSearchParams(location.search);
+  const unknown = [...query].filter(([name, value]) => !(Object.hasOwn(SETTINGS, name) && SETTINGS[name].includes(value)));
+  const read = (/** @type {string} */ name) => oneOf(query.get(name), SETTINGS[name]);
+  return { ui: read('ui') ?? 'full', lang: read('lang') ?? chooseLanguage(navigator.languages), theme: read('theme'), unknown };
+}
+
+/* Numbers are text here: a figure has no panel to open. */
+/** @param {HTMLElement} view */
+function asFigure(view) {
+  for (const button of view.querySelectorAll('.why')) button.replaceWith(h('span', { class: 'value' }, button.textContent));
+  for (const segment of view.querySelectorAll('[data-action]')) segment.removeAttribute('data-action');
+  return view;
+}
+
+/** @param {Context} context */
+function jobLine({ words, format, job, report, value }) {
+  const kind = job.task === 'infer' ? 'infer' : 'train';
+  const print = (/** @type {string} */ path) => valueWords({ words, format }, path, value(path));
+  return words.t(`embed.job.${kind}`, {
+    task: words.t(`choice.task.${job.task}`), model: modelLabel(job.model) || String(report.model.name ?? ''),
+    gpu: gpuLabel(value('hardware.gpu')), count: report.hardware.count,
+    seq_len: print('train.seq_len'), micro_batch: print('train.micro_batch'),
+    context: print('infer.context'), concurrency: print('infer.concurrency'),
+  });
+}
+
+/* The host may set the frame's height from this. It holds no data of the plan. */
+function postHeight() {
+  parent.postMessage({ type: 'gpuplan:resize', v: 1, height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, '*');
+}
+
+/** @param {import('./types').Engine} engine @param {ReturnType<typeof readSettings>} settings */
+function draw(engine, settings) {
+  const words = createTranslator(settings.lang);
+  const fallback = examples[0].variants[0].job;
+  /** @type {ReturnType<typeof engine.decode>} */
+  const decoded = location.hash.length > 1 ? engine.decode(location.hash) : { job: fallback };
+  const job = decoded.job && Object.keys(decoded.job).length > 0 ? decoded.job : fallback;
+  const result = answer(engine, job, null, fallback);
+  const fields = new Map(allFields(engine.fields()).map((field) => [field.path, field]));
+  const faults = [...(decoded.errors ?? []), ...result.errors];
+  const context = { ...createContext({ answer: result, job: result.planned, words, format: createFormat(settings.lang, 'GiB'), fields }), stale: false };
+
+  document.title = `gpuplan: ${jobLine(context)}`;
+  byId('title').textContent = document.title;
+  byId('job').textContent = jobLine(context);
+  fill(byId('verdict'), asFigure(verdictView(context)));
+  fill(byId('bars'), asFigure(barView(context)));
+  fill(byId('notices'),
+    settings.unknown.map(([name, value]) => h('li', {}, words.t('embed.unknown_setting', { name, value }))),
+    faults.length > 0 ? h('li', {}, words.t('embed.bad_plan')) : null,
+    faults.map((row) => h('li', {}, row.path, ' ', sentenceOf(context, 'error', row))));
+  const address = new URL('index.html', location.href);
+  address.hash = result.link;
+  fill(byId('foot'), h('a', { href: address.href, target: '_blank', rel: 'noopener' }, words.t('embed.open')));
+  byId('embed').classList.toggle('is-min', settings.ui === 'min');
+  byId('embed').hidden = false;
+  postHeight();
+}
+
+async function main() {
+  const settings = readSettings();
+  document.documentElement.lang = settings.lang;
+  try {
+    startTheme(() => {}, settings.theme);
+    const engine = await startEngine();
+    draw(engine, settings);
+    window.addEventListener('hashchange', () => draw(engine, settings));
+    new ResizeObserver(postHeight).observe(document.documentElement);
+  } catch (error) {
+    const box = byId('fatal');
+    box.hidden = false;
+    box.textContent = `${createTranslator(settings.lang).t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')} ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+main();

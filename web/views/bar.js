@@ -1,0 +1,72 @@
+/* Memory against the usable line, one bar per distinct GPU. Segments keep their order and colour everywhere. */
+import { h, why } from '../dom.js';
+import { gpuRange, itemName, itemsAtPeak, phaseName, stageRange } from './terms.js';
+
+/** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
+
+/* The widest thing drawn ends just inside the track. */
+const HEADROOM = 1.04;
+
+/** @param {Context} context */
+export function barScale({ report }) {
+  const { memory } = report;
+  return HEADROOM * Math.max(memory.usable_bytes, ...memory.stages.map((stage) => stage.high_bytes));
+}
+
+/** @param {Context} context */
+export function barView(context) {
+  const scale = barScale(context);
+  return h('div', { class: 'bars' }, context.report.memory.stages.map((stage, index) => stageBar(context, stage, index, scale)));
+}
+
+/** @param {Context} context @param {Stage} stage @param {number} index @param {number} scale */
+function stageBar(context, stage, index, scale) {
+  const { words, format, report } = context;
+  return h('figure', { class: 'bar', 'data-key': `stage-${index}` },
+    h('figcaption', { class: 'bar-name' },
+      h('strong', {}, gpuRange(context, stage)),
+      h('span', {}, stageRange(context, stage)),
+      h('span', { class: 'bar-phase' }, words.t('bar.peak_in', { phase: phaseName(context, stage.peak_phase) })),
+      why(`peak:${index}`, format.bytes(stage.peak_bytes), words.t('why.peak'))),
+    track(context, stage, index, scale),
+    usableLabel(context, scale),
+    legend(context, stage, index, report.memory.stages.length > 1));
+}
+
+/** @param {number} bytes @param {number} scale */
+const share = (bytes, scale) => `${(100 * bytes) / scale}%`;
+
+/** @param {Context} context @param {Stage} stage @param {number} index @param {number} scale */
+export function track(context, stage, index, scale) {
+  const { words, format, report } = context;
+  const usable = report.memory.usable_bytes;
+  const label = words.t('bar.label', {
+    gpu: gpuRange(context, stage), peak: format.bytes(stage.peak_bytes), usable: format.bytes(usable),
+    items: itemsAtPeak(stage).map((item) => `${itemName(context, item.id)} ${format.bytes(item.bytes)}`).join(words.t('punctuation.list')),
+  });
+  const over = stage.peak_bytes - usable;
+  return h('div', { class: 'track', role: 'img', 'aria-label': label },
+    h('div', { class: 'segments' }, itemsAtPeak(stage).map((item) => h('div', {
+      class: 'segment', 'data-item': item.id, 'data-key': item.id, 'data-action': 'why', 'data-why': `item:${index}:${item.id}`,
+      style: { width: share(item.bytes, scale) },
+    }, h('span', { class: 'segment-name' }, itemName(context, item.id)), h('span', { class: 'segment-size' }, format.amount(item.bytes))))),
+    over > 0 ? h('div', { class: 'overflow', style: { left: share(usable, scale), width: share(over, scale) } }) : null,
+    h('div', { class: 'usable', style: { left: share(usable, scale) } }),
+    h('div', { class: 'whisker', style: { left: share(stage.low_bytes, scale), width: share(stage.high_bytes - stage.low_bytes, scale) } }));
+}
+
+/** @param {Context} context @param {number} scale */
+function usableLabel({ words, format, report }, scale) {
+  const usable = report.memory.usable_bytes;
+  return h('div', { class: 'usable-label', style: { '--at': share(usable, scale) } },
+    h('span', {}, words.t('bar.usable'), ' ', why('usable', format.bytes(usable), words.t('bar.usable'))));
+}
+
+/** @param {Context} context @param {Stage} stage @param {number} index @param {boolean} isOneOfMany */
+function legend(context, stage, index, isOneOfMany) {
+  const { format } = context;
+  const rows = itemsAtPeak(stage).map((item) => h('li', { 'data-item': item.id, 'data-key': item.id },
+    h('span', { class: 'swatch', 'aria-hidden': 'true' }), h('span', {}, itemName(context, item.id)),
+    why(`item:${index}:${item.id}`, format.bytes(item.bytes), itemName(context, item.id))));
+  return h('ul', { class: isOneOfMany ? 'legend is-compact' : 'legend' }, rows);
+}

@@ -1,0 +1,46 @@
+/* What to turn next: each row is an action, with its gain and its price told beforehand. */
+import { h, why } from '../dom.js';
+import { labelOf } from './controls.js';
+import { valueWords, VERDICT_SHAPES } from './terms.js';
+
+/** @typedef {import('../types').Context} Context @typedef {import('../types').Knob} Knob */
+
+/** @param {Context} context */
+export function knobsView(context) {
+  const { report, words } = context;
+  const knobs = report.advice ?? [];
+  if (knobs.length === 0) return h('p', { class: 'quiet' }, words.t('knobs.none'));
+  return h('table', { class: 'knobs' },
+    h('thead', {}, h('tr', {}, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col' }, words.t(`knobs.${column}`))))),
+    h('tbody', {}, knobs.map((knob, index) => knobRow(context, knob, index))));
+}
+
+/** @param {Context} context @param {Knob} knob @param {number} index */
+function knobRow(context, knob, index) {
+  const { words, format } = context;
+  return h('tr', { 'data-key': knob.id },
+    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
+      h('span', { class: 'knob-name' }, words.t(`knob.${knob.id}`)),
+      h('small', {}, Object.keys(knob.set).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
+    h('td', { class: knob.saves_bytes < 0 ? 'number is-more' : 'number' },
+      why(`knob:${index}`, format.delta(-knob.saves_bytes), words.t('knobs.frees'))),
+    h('td', {}, costText(context, knob)),
+    h('td', { class: `after is-${knob.verdict_after}` },
+      h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[knob.verdict_after]), ' ', words.t(`verdict.${knob.verdict_after}`)));
+}
+
+/** @param {Context} context @param {Knob} knob @param {string} path */
+export function changeText(context, knob, path) {
+  return context.words.t('knobs.change', {
+    field: labelOf(context.words, path), from: valueWords(context, path, knob.from[path]), to: valueWords(context, path, knob.set[path]),
+  });
+}
+
+/** @param {Pick<Context, 'words' | 'format'>} context @param {Knob} knob */
+export function costText({ words, format }, knob) {
+  const { kind, low, high } = knob.cost;
+  if (low === undefined || high === undefined) return words.t(`knobs.cost.${kind}`);
+  const print = kind === 'time' ? format.percent : format.ratio;
+  const same = print(low) === print(high);
+  return words.t(`knobs.cost.${kind}.${same ? 'one' : 'range'}`, { low: print(low), high: print(high) });
+}

@@ -1,0 +1,61 @@
+/* Words and numbers that several views share. */
+import { printArguments } from '../format.js';
+
+/** @typedef {import('../types').Context} Context @typedef {import('../types').Diagnostic} Diagnostic */
+/** @typedef {import('../types').Stage} Stage */
+
+/** Shapes beside the colours of a verdict. @type {Record<string, string>} */
+export const VERDICT_SHAPES = { fits: '✓', tight: '▲', no: '✕' };
+
+/** "GPU 0–7", or "GPU 3". @param {Context} context @param {Stage} stage */
+export function gpuRange({ words }, stage) {
+  const last = stage.first_gpu + stage.gpus - 1;
+  return stage.gpus === 1 ? words.t('bar.gpu', { first: stage.first_gpu }) : words.t('bar.gpus', { first: stage.first_gpu, last });
+}
+
+/** Where the stage stands in the pipeline; empty without one. @param {Context} context @param {Stage} stage */
+export function stageRange({ words, report }, stage) {
+  const total = report.memory.stages.reduce((sum, row) => sum + row.stages, 0);
+  if (total === 1) return '';
+  const first = stage.stage + 1;
+  return stage.stages === 1 ? words.t('bar.stage', { first, total }) : words.t('bar.stages', { first, last: stage.stage + stage.stages, total });
+}
+
+/** @param {Context} context @param {string} phase */
+export const phaseName = ({ words }, phase) => words.t(`phase.${phase}`);
+
+/** @param {Context} context @param {string} item */
+export const itemName = ({ words }, item) => words.t(`item.${item}`);
+
+/** The sentence of an error, warning or assumption. @param {Pick<Context, 'words' | 'format'>} context @param {'error' | 'warning' | 'assumption'} kind @param {Diagnostic} row */
+export function sentenceOf({ words, format }, kind, row) {
+  const args = printArguments(row.args, format);
+  for (const [name, value] of Object.entries(row.args ?? {})) {
+    if (typeof value === 'string') args[name] = words.word(`choice.${row.path}.${value}`, words.word(`${name}.${value}`, value));
+  }
+  const key = `${kind}.${row.code}`;
+  return words.t(args.nearest && words.has(`${key}.nearest`) ? `${key}.nearest` : key, args);
+}
+
+/** The stage whose peak is the plan's. @param {Context} context */
+export function worstStage({ report }) {
+  const index = report.memory.stages.findIndex((stage) => stage.peak_bytes === report.memory.peak_bytes);
+  return Math.max(index, 0);
+}
+
+/** Items alive when the stage is at its peak. @param {Stage} stage */
+export const itemsAtPeak = (stage) => stage.items.filter((item) => item.phases.includes(stage.peak_phase));
+
+/** The last part of a path, by which `solved` names a field. @param {string} path */
+export const lastPart = (path) => path.slice(path.lastIndexOf('.') + 1);
+
+/** A value of a field in words. @param {Pick<Context, 'words' | 'format'>} context @param {string} path @param {unknown} value */
+export function valueWords({ words, format }, path, value) {
+  if (typeof value === 'number') return format.number(value, 6);
+  if (value === null || value === undefined) return words.t('settings.not_set');
+  if (typeof value === 'object') {
+    const name = /** @type {any} */ (value).name;
+    return typeof name === 'string' ? name : JSON.stringify(value);
+  }
+  return words.word(`choice.${path}.${value}`, words.word(`value.${value}`, String(value)));
+}

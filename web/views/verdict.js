@@ -1,0 +1,72 @@
+/* The answer in words: the number that matters, what is hit first, and the change that helps most. */
+import { h, why } from '../dom.js';
+import { gpuRange, itemName, phaseName, valueWords, VERDICT_SHAPES, worstStage } from './terms.js';
+
+/** @typedef {import('../types').Context} Context */
+
+/** @param {Context} context */
+export function verdictText({ report, words, format }) {
+  const { peak_bytes, usable_bytes, over_bytes = 0, spare_bytes = 0 } = report.binding;
+  return words.t(`verdict.${report.verdict}.sentence`, {
+    peak_bytes: format.bytes(peak_bytes), usable_bytes: format.bytes(usable_bytes),
+    over_bytes: format.bytes(over_bytes), spare_bytes: format.bytes(spare_bytes),
+  });
+}
+
+/** @param {Context} context */
+export function verdictView(context) {
+  const { report, words, format, stale } = context;
+  const { memory, verdict } = report;
+  return h('div', { class: `verdict is-${verdict}${stale ? ' is-stale' : ''}`, 'data-verdict': verdict },
+    h('p', { class: 'eyebrow' }, eyebrow(context)),
+    h('div', { class: 'verdict-line' },
+      h('p', { class: 'verdict-sentence' },
+        h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[verdict]),
+        h('span', { class: 'verdict-words' }, verdictText(context))),
+      h('p', { class: 'verdict-number' },
+        why(`peak:${worstStage(context)}`, format.bytes(memory.peak_bytes), words.t('why.peak')),
+        h('small', { class: 'range' }, words.t('verdict.range', { low: format.amount(memory.low_bytes), high: format.amount(memory.high_bytes) })))),
+    h('p', { class: 'verdict-reason' }, reasons(context).join(words.t('punctuation.sentence_gap'))));
+}
+
+/** What the answer is about, or that it belongs to the value before. @param {Context} context */
+function eyebrow({ report, words, stale, errors, ledger }) {
+  if (stale) return words.t('verdict.stale', { count: errors.length });
+  return words.t('verdict.eyebrow', { gpu: report.hardware.gpu, count: report.hardware.count, ledger: words.t(`choice.ledger.${ledger}`) });
+}
+
+/** @param {Context} context @returns {string[]} */
+function reasons(context) {
+  return [bindingReason(context), ...solvedReasons(context), helpReason(context)].filter(Boolean);
+}
+
+/** @param {Context} context */
+function bindingReason(context) {
+  const { report, words, format } = context;
+  const { item, phase, bytes } = report.binding;
+  const stage = report.memory.stages[worstStage(context)];
+  return words.t(report.verdict === 'no' ? 'verdict.binding.no' : 'verdict.binding.fits', {
+    gpu: gpuRange(context, stage), phase: phaseName(context, phase), item: itemName(context, item), bytes: format.bytes(bytes),
+  });
+}
+
+/** @param {Context} context @returns {string[]} */
+function solvedReasons(context) {
+  const { report, words } = context;
+  return Object.entries(report.fails_at ?? {}).map(([field, fails]) => {
+    const path = field === 'params' ? 'model.params' : `${context.job.task === 'infer' ? 'infer' : 'train'}.${field}`;
+    return words.t('verdict.largest', {
+      field: words.word(`field.${path}`, words.word(`field.hardware.${field}`, field)),
+      value: valueWords(context, path, report.solved?.[field]), fails: valueWords(context, path, fails),
+    });
+  });
+}
+
+/** The first knob that makes it fit. @param {Context} context */
+function helpReason({ report, words, format }) {
+  if (report.verdict !== 'no') return '';
+  const knob = (report.advice ?? []).find((row) => row.verdict_after !== 'no');
+  if (!knob) return words.t('verdict.no_single_knob');
+  return words.t('verdict.knob_helps', { knob: words.t(`knob.${knob.id}`), saved: format.bytes(knob.saves_bytes) });
+}
+
