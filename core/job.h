@@ -120,8 +120,9 @@ const char *gp_choice_text(gp_field field, int64_t index, int *length);
 
 /* Reads the `job` object (docs/request.md). Every fault becomes a row of `diagnostics` with its path; parsing goes on
  * to find them all. null counts as absent. Fields not given get their table default (origin GP_DEFAULT or GP_AUTO).
- * Given but without effect, hence noted as NOT_MODELLED: fields of another task (their "max" is dropped), texts of an
- * OPEN field outside its list, LoRA targets that name no matrix, `infer.tensor_types`, `calibration` and `kept`.
+ * What the job does not store is noted as NOT_MODELLED here: `calibration`, `kept`, LoRA targets that name no matrix,
+ * shapes beside a config.json, "max" in a field of another task (it is dropped). Other given values without effect, such
+ * as fields of another task and texts outside an OPEN field's list, are for the plan to note.
  * Whether models, GPUs and formats of the given names exist is the concern of later parts. */
 void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnostics);
 

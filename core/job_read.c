@@ -106,7 +106,6 @@ static void read_open(reader *to, const cJSON *item, const gp_field_row *row) {
     if (text == NULL || text[0] == '\0') return;
     int index = row->kind == GP_KIND_OPEN ? gp_choice_find(row->field, text, strlen(text)) : 0;
     to->job->settings[row->field] = (gp_setting){.origin = GP_GIVEN, .whole = index, .text = text};
-    if (index < 0) note_text(to, row->path, text);
 }
 
 static void read_switch(reader *to, const cJSON *item, const gp_field_row *row) {
@@ -316,9 +315,12 @@ static void read_noted(reader *to, const cJSON *item, const gp_part *part) {
         wrong_type(to, part->path, "object");
         return;
     }
-    if (strcmp(part->path, "infer.tensor_types") == 0) to->job->tensor_types_given = true;
-    /* The experts as a whole are judged with the model. */
-    if (strcmp(part->path, "model.moe.layer_freq") != 0) note_item(to, item, part->path);
+    if (strcmp(part->path, "infer.tensor_types") == 0) {
+        to->job->tensor_types_given = true;
+    } else if (strcmp(part->path, "model.moe.layer_freq") != 0) {
+        /* Experts are judged as a whole, with the model. */
+        note_item(to, item, part->path);
+    }
 }
 
 static void read_part(reader *to, const cJSON *item, const gp_part *part) {
@@ -401,20 +403,15 @@ static void set_default(gp_job *job, const gp_field_row *row) {
     }
 }
 
-/* Fields of another task are kept and noted; what they leave open is not for the solver. */
-static void note_other_tasks(reader *to) {
-    gp_job *job = to->job;
-    int task = gp_task_bit(gp_task_of(job));
+/* What fields of another task leave open is not for the solver. */
+static void close_other_tasks(reader *to) {
+    int task = gp_task_bit(gp_task_of(to->job));
     for (int i = 0; i < GP_FIELD_TOTAL; i++) {
         const gp_field_row *row = gp_field_info((gp_field)i);
-        if ((row->tasks & task) != 0) continue;
-        gp_setting *setting = &job->settings[i];
-        if (to->given[i] && (setting->origin == GP_GIVEN || setting->origin == GP_MAX)) {
-            char text[GP_TEXT_BYTES];
-            gp_setting_text(job, row->field, text, (int)sizeof text);
-            note_text(to, row->path, text);
-        }
-        if (setting->origin == GP_MAX) *setting = (gp_setting){.origin = GP_ABSENT};
+        gp_setting *setting = &to->job->settings[i];
+        if ((row->tasks & task) != 0 || setting->origin != GP_MAX) continue;
+        note_text(to, row->path, "max");
+        *setting = (gp_setting){.origin = GP_ABSENT};
     }
     if (to->targets_given && (task & GP_TASKS_ADAPTER) == 0) note_text(to, "train.lora.targets", "");
 }
@@ -432,5 +429,5 @@ void gp_job_read(const cJSON *tree, gp_job *job, gp_diagnostics *diagnostics) {
     read_members(&to, tree, "");
     if (!to.given[GP_FIELD_TASK]) gp_diagnose(diagnostics, GP_CODE_MISSING, "task");
     if (model->source == GP_MODEL_NONE && !to.model_faulty) gp_diagnose(diagnostics, GP_CODE_MISSING, "model");
-    if (job->settings[GP_FIELD_TASK].origin == GP_GIVEN) note_other_tasks(&to);
+    if (job->settings[GP_FIELD_TASK].origin == GP_GIVEN) close_other_tasks(&to);
 }
