@@ -1,0 +1,50 @@
+# bash completion for gpuplan
+
+# First column of a listing, without its heading.
+_gpuplan_column() {
+    gpuplan "$@" --color=never 2>/dev/null | sed -n 's/^  \([^ ][^ ]*\).*/\1/p'
+}
+
+_gpuplan_fields() {
+    _gpuplan_column catalog fields | sed -n '/\./p; /^task$/p; /^ledger$/p' | sed 's/$/=/'
+    printf '%s\n' model= hardware.gpu=
+}
+
+_gpuplan() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
+    local commands='plan batch link catalog explain version help'
+    local options='--json --lang --color --version --help'
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case " $commands " in *" ${COMP_WORDS[i]} "*) command=${COMP_WORDS[i]} && break ;; esac
+    done
+    COMPREPLY=()
+    compopt +o nospace 2>/dev/null
+    case $before in
+        --lang) mapfile -t COMPREPLY < <(compgen -W 'en zh-Hans' -- "$word") && return ;;
+        --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word") && return ;;
+        --unit) mapfile -t COMPREPLY < <(compgen -W 'GiB GB' -- "$word") && return ;;
+        --set | -s)
+            compopt -o nospace 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_fields)" -- "$word")
+            return
+            ;;
+    esac
+    case $command in
+        plan) options="$options --set --brief --verbose --unit" ;;
+        batch) options="$options --brief" ;;
+        link) options="$options --set" ;;
+        catalog) options="$options --verbose --unit" ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+        return
+    fi
+    case $command in
+        '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
+        catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus fields formulas' -- "$word") ;;
+        explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
+        plan | batch | link) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    esac
+}
+
+complete -F _gpuplan gpuplan
