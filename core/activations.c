@@ -19,7 +19,8 @@ enum {
     TRAINED = 1 << 10, FROZEN = 1 << 11,
     DROPOUT = 1 << 12,
     QK_NORM = 1 << 13,
-    ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15
+    ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15,
+    INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
 /* What a recompute policy makes of it. */
 enum {
@@ -43,22 +44,22 @@ typedef struct {
 static const tensor tensors[] = {
     /* Norms: input, statistics, normalised value, and the output, which the next matrix products keep. */
     {WIDTH_HIDDEN, {2, 4, 4}, FUSED, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 2}, FUSED | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, FUSED | INPUTS, PER_NORM},
     {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_TOKEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | RMS_NORM | TRAINED, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | INPUTS, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | LAYER_NORM, PER_NORM},
     {WIDTH_TOKEN, {8, 8, 8}, EAGER | LAYER_NORM, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | INPUTS, PER_NORM},
     /* Attention: queries, keys, values, output. */
     {WIDTH_QUERY, {2, 4, 2}, 0, OPS},
     {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, 0},
     {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, OPS},
     {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
     {WIDTH_QUERY, {2, 4, 2}, EXPANDED, OPS},
-    {WIDTH_QUERY, {2, 4, 2}, TRAINED, OPS},
-    {WIDTH_QUERY, {2, 4, 2}, FROZEN | FLASH, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, FLASH, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, SCORES | INPUTS, OPS},
     {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
     /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
     {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
@@ -78,9 +79,9 @@ static const tensor tensors[] = {
     {WIDTH_FFN, {2, 4, 2}, GATED, OPS},
     {WIDTH_FFN, {2, 4, 2}, GATED, 0},
     {WIDTH_FFN, {2, 4, 2}, GATED | EAGER, 0},
-    {WIDTH_FFN, {2, 4, 2}, GATED | TRAINED, 0},
+    {WIDTH_FFN, {2, 4, 2}, GATED | INPUTS, 0},
     {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS},
-    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | TRAINED, 0},
+    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | INPUTS, 0},
     {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS},
     /* Dropout after attention and after the feed-forward block: one byte of mask each. */
     {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT, 0},
@@ -100,6 +101,7 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->expanded_kv ? EXPANDED : NATIVE_GQA;
     bits |= gp_is_adapter(job) ? FROZEN : TRAINED;
     bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
+    if (!gp_is_adapter(job) || recipe->keeps_inputs) bits |= INPUTS;
     if (dropout) bits |= DROPOUT;
     if (shape->qk_norm) bits |= QK_NORM;
     return bits;
@@ -187,7 +189,7 @@ gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, co
         all += bytes;
         if ((row->policy & CORE) != 0) core += bytes;
     }
-    double adapters = gp_is_adapter(job) ? adapter_bytes(job, model, recipe, widths) : 0;
+    double adapters = gp_is_adapter(job) && recipe->plain_adapter ? adapter_bytes(job, model, recipe, widths) : 0;
     gp_layer_bytes layer = {.live = all + adapters};
     layer.checkpoint = (recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4) * widths[WIDTH_HIDDEN];
     layer.working = working_bytes(recipe, widths, conditions);

@@ -29,7 +29,8 @@ gp_amount gp_optimizer_factored_amount(double layers, double per_layer, double e
 gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_bytes, double shards);
 gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double shards);
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
-gp_amount gp_gather_ends_amount(double end_params, double weight_bytes, double gradient_bytes);
+gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
+gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);
 gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes);
 
 /* formulas_activations.c: the micro-batches whose activations a rank holds. */

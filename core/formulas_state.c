@@ -106,12 +106,11 @@ gp_amount gp_gather_layers_amount(double layer_params, double units, double weig
 }
 
 static const gp_formula gather_ends = {
-    "gather_buffers.ends", "end_params * (weight_bytes + gradient_bytes)",
+    "gather_buffers.ends", "end_params * weight_bytes",
     "Zhao et al. 2023 (FSDP), arXiv:2304.11277, section 4: embedding and output matrix are units of their own"};
-gp_amount gp_gather_ends_amount(double end_params, double weight_bytes, double gradient_bytes) {
-    const gp_term terms[] = {
-        {"end_params", end_params}, {"weight_bytes", weight_bytes}, {"gradient_bytes", gradient_bytes}};
-    return GP_AMOUNT(gather_ends, end_params * (weight_bytes + gradient_bytes), terms);
+gp_amount gp_gather_ends_amount(double end_params, double weight_bytes) {
+    const gp_term terms[] = {{"end_params", end_params}, {"weight_bytes", weight_bytes}};
+    return GP_AMOUNT(gather_ends, end_params * weight_bytes, terms);
 }
 
 static const gp_formula gather_buckets = {
@@ -127,7 +126,17 @@ gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, doubl
     return GP_AMOUNT(gather_buckets, buckets * elements * element_bytes, terms);
 }
 
+static const gp_formula gradient_dummies = {
+    "workspace.weight_gradients", "distinct_params * element_bytes",
+    "github.com/NVIDIA/TransformerEngine transformer_engine/pytorch/module/base.py: dummy weight gradients, one per "
+    "distinct matrix shape, when gradients are accumulated in the main buffer"};
+gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes) {
+    const gp_term terms[] = {{"distinct_params", distinct_params}, {"element_bytes", element_bytes}};
+    return GP_AMOUNT(gradient_dummies, distinct_params * element_bytes, terms);
+}
+
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_average, &gradients, &master_weights, &optimizer, &optimizer_factored,
-    &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets, NULL,
+    &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
+    &gradient_dummies, NULL,
 };

@@ -119,7 +119,15 @@ static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *le
     double end = (double)(s->share->head_params > 0 ? s->share->head_params : s->share->embedding_params);
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD,
                      gp_gather_layers_amount((double)s->share->layer_params, 2, weight, gradient), spread_buffers);
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2, gradient), spread_buffers);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2), spread_buffers);
+}
+
+/* Transformer Engine's fused weight gradients leave one 16-bit tensor per distinct matrix shape on the rank. */
+static void add_gradient_dummies(const states *s, gp_stage_ledger *ledger) {
+    if (!s->recipe->framework->main_gradients || s->recipe->kernels != GP_KERNELS_FUSED) return;
+    double layer = (double)s->share->linear_params / (double)s->share->layers;
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | LOSS | REDUCE | FORWARD,
+                     gp_gradient_dummies_amount(layer + (double)s->share->head_params, 2), spread_buffers);
 }
 
 static void add_buckets(const states *s, gp_stage_ledger *ledger) {
@@ -208,6 +216,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_gathered(job, &s, ledger);
     else
         add_buckets(&s, ledger);
+    add_gradient_dummies(&s, ledger);
     add_activations(job, model, layout, ledger);
     add_logits(model, layout, ledger);
     add_overhead(layout, ledger);

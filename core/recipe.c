@@ -7,26 +7,25 @@
 /* One row per choice of train.framework, in its order. `reserved` is the allocator's surplus over what torch counts as
  * allocated: Megatron 1.03-1.09 (median 1.04 of 43 runs), FSDP2 1.20, FSDP1 1.27-1.36. */
 static const gp_framework frameworks[] = {
-    /* name, kernels, fp32 weights, main gradients, master weights, buckets, reserved */
-    {"hf-trainer", GP_KERNELS_EAGER, false, false, false, false, 0.06},
-    {"megatron", GP_KERNELS_FUSED, false, true, true, false, 0.04},
-    {"deepspeed", GP_KERNELS_EAGER, false, false, true, true, 0.10},
-    {"fsdp", GP_KERNELS_EAGER, false, false, true, false, 0.20},
-    {"torchtitan", GP_KERNELS_EAGER, true, false, false, false, 0.08},
-    {"torchtune", GP_KERNELS_EAGER, false, false, false, false, 0.10},
-    {"litgpt", GP_KERNELS_EAGER, false, false, false, false, 0.06},
-    {"llm-foundry", GP_KERNELS_EAGER, true, false, false, false, 0.10},
-    {"peft", GP_KERNELS_EAGER, false, false, false, false, 0.06},
-    {"axolotl", GP_KERNELS_EAGER, false, false, false, false, 0.06},
-    {"llama-factory", GP_KERNELS_EAGER, false, false, false, false, 0.06},
-    {"unsloth", GP_KERNELS_FUSED, false, false, false, false, 0.06},
-    {"llmq", GP_KERNELS_FUSED, false, false, false, false, 0.02},
-    {"megatron-deepspeed", GP_KERNELS_FUSED, false, true, true, true, 0.06},
-    {"fsdp-qlora", GP_KERNELS_EAGER, false, false, false, false, 0.10},
-    {"nemo-automodel", GP_KERNELS_EAGER, false, false, false, false, 0.10},
-    {"maxtext", GP_KERNELS_FUSED, true, false, false, false, 0.02},
-    {"paxml", GP_KERNELS_FUSED, true, false, false, false, 0.02},
-    {"other", GP_KERNELS_EAGER, false, false, false, false, 0.08},
+    {.name = "hf-trainer", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "megatron", .kernels = GP_KERNELS_FUSED, .reserved = 0.04, .main_gradients = true, .master_weights = true},
+    {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .master_weights = true, .buckets = true, .hugging_face = true},
+    {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.20, .master_weights = true, .holds_logits = true},
+    {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.13, .fp32_weights = true},
+    {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10},
+    {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06},
+    {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true},
+    {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "llama-factory", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "unsloth", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .hugging_face = true},
+    {.name = "llmq", .kernels = GP_KERNELS_FUSED, .reserved = 0.02},
+    {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .main_gradients = true, .master_weights = true, .buckets = true},
+    {.name = "fsdp-qlora", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .holds_logits = true},
+    {.name = "nemo-automodel", .kernels = GP_KERNELS_EAGER, .reserved = 0.10},
+    {.name = "maxtext", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .fp32_weights = true},
+    {.name = "paxml", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .fp32_weights = true},
+    {.name = "other", .kernels = GP_KERNELS_EAGER, .reserved = 0.08},
 };
 enum { FRAMEWORK_COUNT = sizeof frameworks / sizeof frameworks[0], FRAMEWORK_OTHER = FRAMEWORK_COUNT - 1 };
 
@@ -79,46 +78,60 @@ static bool begins_with(const char *text, const char *prefix) { return strncmp(t
 static double weight_bytes(const gp_job *job, const gp_framework *framework) {
     bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
     bool pretrain = gp_task_of(job) == GP_PRETRAIN;
+    /* accelerate stores what FSDP trains in fp32 whenever mixed precision is on. */
+    bool upcast = framework->hugging_face && text_of(job, GP_FIELD_FSDP)[0] != '\0' && !gp_is_adapter(job);
     if (!gp_known(job, GP_FIELD_TRAIN_WEIGHTS))
-        return fp32_compute || (framework->fp32_weights && pretrain) ? 4 : 2;
+        return fp32_compute || upcast || (framework->fp32_weights && pretrain) ? 4 : 2;
     int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
     return choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
 }
 
-static void set_format(const char *name, gp_recipe *recipe) {
+static void set_format(const char *name, const gp_model *model, gp_recipe *recipe) {
     gp_format scratch;
     const gp_format *format = gp_format_find(name, &scratch);
-    recipe->linear_bits = format != NULL ? format->linear_bits : 16;
+    recipe->linear_bits = format != NULL ? gp_format_bits(format, (double)model->total_params) : 16;
     recipe->other_bits = format != NULL ? format->other_bits : 16;
     recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
     recipe->whole_model = format != NULL && format->whole_model;
 }
 
-static void set_trained_weights(const gp_job *job, gp_recipe *recipe) {
+/* QLoRA, and LoRA over a base that the job names a packed format for. */
+static bool is_quantised(const gp_job *job) {
+    bool named = gp_origin_of(job, GP_FIELD_QUANT) == GP_GIVEN;
+    return gp_task_of(job) == GP_QLORA || (gp_task_of(job) == GP_LORA && named);
+}
+
+static void set_trained_weights(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     double bytes = weight_bytes(job, recipe->framework);
     recipe->linear_bits = recipe->other_bits = 8 * bytes;
     recipe->textbook_bits = 16;
-    if (gp_task_of(job) != GP_QLORA) return;
+    if (!is_quantised(job)) return;
     int length = 0;
     int64_t choice = gp_known(job, GP_FIELD_QUANT) ? gp_whole(job, GP_FIELD_QUANT) : 0;
     const char *quant = gp_choice_text(GP_FIELD_QUANT, choice, &length);
     char name[32] = "";
     if (length < (int)sizeof name) memcpy(name, quant, (size_t)length);
-    set_format(name, recipe);
+    set_format(name, model, recipe);
     recipe->packed_frozen = true;
+}
+
+/* PEFT keeps the adapters of a 16-bit base in fp32 (autocast_adapter_dtype), unless the job says otherwise. */
+static double adapter_bytes(const gp_job *job, const char *gradient) {
+    const char *type = text_of(job, GP_FIELD_LORA_DTYPE);
+    if (type[0] == '\0') type = gradient;
+    return begins_with(type, "bf16") || begins_with(type, "fp16") ? 2 : 4;
 }
 
 static void set_states(const gp_job *job, gp_recipe *recipe) {
     const gp_framework *framework = recipe->framework;
     const optimizer_row *optimizer = optimizer_of(job);
     bool adapter = gp_is_adapter(job);
-    /* PEFT keeps adapters of a 16-bit base in fp32 (autocast_adapter_dtype), so do the others by default. */
-    double stored = adapter ? 4 : weight_bytes(job, framework);
+    const char *gradient = text_of(job, GP_FIELD_GRAD_DTYPE);
+    double stored = adapter ? adapter_bytes(job, gradient) : weight_bytes(job, framework);
     bool wants_master = gp_known(job, GP_FIELD_MASTER_WEIGHTS) ? gp_whole(job, GP_FIELD_MASTER_WEIGHTS) != 0
                                                                : framework->master_weights;
     recipe->adapter_bytes = stored;
     recipe->master_bytes = wants_master && stored < 4 ? 4 : 0;
-    const char *gradient = text_of(job, GP_FIELD_GRAD_DTYPE);
     recipe->gradient_bytes = framework->main_gradients && !adapter ? 4 : stored < 2 ? 2 : stored;
     if (begins_with(gradient, "bf16") || begins_with(gradient, "fp16")) recipe->gradient_bytes = 2;
     if (begins_with(gradient, "fp32")) recipe->gradient_bytes = 4;
@@ -171,10 +184,20 @@ static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
 }
 
 /* Bytes of one logit around the loss: in eager code the fp32 log-softmax that is kept and two more fp32 tensors while
- * its gradient is made; a vocabulary-parallel or fused loss works in place. */
-static double logit_bytes_of(const gp_recipe *recipe) {
+ * its gradient is made (12), a third where the training loop holds the logits or where DTensor's loss parallelism
+ * writes the gradient out (16); a fused loss works in place. */
+static double logit_bytes_of(const gp_job *job, const gp_recipe *recipe) {
+    bool split = gp_known(job, GP_FIELD_TP) && gp_whole(job, GP_FIELD_TP) > 1;
     if (recipe->loss == GP_LOSS_FUSED) return recipe->kernels == GP_KERNELS_FUSED ? 2 : 6;
-    return recipe->framework->main_gradients ? 8 : 12;
+    if (recipe->framework->main_gradients) return 8;
+    return split || recipe->framework->holds_logits ? 16 : 12;
+}
+
+/* LoRA and its kin multiply the layer's input by two small matrices. Other ways of adapting (prompts, prefixes, scaled
+ * activations, tuned norms) keep no copy of each matrix's input. */
+static bool is_plain_adapter(const gp_job *job) {
+    const char *kind = text_of(job, GP_FIELD_LORA_KIND);
+    return kind[0] == '\0' || strstr(kind, "LORA") != NULL || strstr(kind, "lora") != NULL || strstr(kind, "LoRA") != NULL;
 }
 
 static void build_training(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
@@ -184,19 +207,21 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
     recipe->framework = framework_of(job);
     recipe->kernels = kernels_of(job, recipe->framework);
-    set_trained_weights(job, recipe);
+    set_trained_weights(job, model, recipe);
     set_states(job, recipe);
     set_offload(job, recipe);
     recipe->loss = loss_of(job);
     recipe->numerics = numerics_of(job, recipe);
     recipe->activation_bytes = fp32_compute ? 4 : 2;
     recipe->flash = attention != ATTENTION_EAGER;
+    recipe->keeps_inputs = recipe->packed_frozen;
+    recipe->plain_adapter = is_plain_adapter(job);
     recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER && attention != ATTENTION_FLASH;
     recipe->core_only = recipe->framework->main_gradients;
     recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && model->shape.norm != GP_NORM_RMS &&
                                model->shape.model_type != NULL && strcmp(model->shape.model_type, "gpt2") == 0;
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
-    recipe->logit_bytes = logit_bytes_of(recipe);
+    recipe->logit_bytes = logit_bytes_of(job, recipe);
     recipe->shards_packed = begins_with(recipe->framework->name, "fsdp");
     recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
                                                                   : recipe->framework == &frameworks[0];
@@ -211,8 +236,8 @@ static bool computes_prompt_logits(const char *version) {
     return digits > 0 && minor < 45;
 }
 
-static void build_inference(const gp_job *job, gp_recipe *recipe) {
-    set_format(text_of(job, GP_FIELD_WEIGHTS), recipe);
+static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
+    set_format(text_of(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
         recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);
         recipe->whole_model = true;
@@ -233,5 +258,5 @@ void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe
     if (gp_is_training(job))
         build_training(job, model, recipe);
     else
-        build_inference(job, recipe);
+        build_inference(job, model, recipe);
 }

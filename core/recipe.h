@@ -23,11 +23,13 @@ typedef enum {
 typedef struct {
     const char *name;           /* as in the choices of train.framework */
     gp_kernels kernels;
+    double reserved;            /* allocator: reserved over allocated, less 1 */
     bool fp32_weights;          /* 16-bit pretraining keeps fp32 parameters and casts them when it gathers */
     bool main_gradients;        /* gradients live in one fp32 buffer through the whole step */
     bool master_weights;        /* 16-bit full training keeps an fp32 copy in the optimizer */
     bool buckets;               /* flat buffers for reducing and gathering (DeepSpeed) */
-    double reserved;            /* allocator: reserved over allocated, less 1 */
+    bool hugging_face;          /* the Trainer of transformers on accelerate */
+    bool holds_logits;          /* the training loop keeps the fp32 logits through backward */
 } gp_framework;
 
 typedef enum { GP_RECOMPUTE_NONE, GP_RECOMPUTE_SELECTIVE, GP_RECOMPUTE_FULL, GP_RECOMPUTE_PARTIAL } gp_recompute;
@@ -56,6 +58,8 @@ typedef struct {
     bool optimizer_on_host, master_on_host, weights_on_host;
     bool flash;                          /* attention keeps no score matrix */
     bool packed_frozen, shards_packed;   /* frozen weights in a packed format; whether ZeRO-3 can divide them */
+    bool keeps_inputs;                   /* products with packed weights keep their input (bitsandbytes MatMul4Bit) */
+    bool plain_adapter;                  /* adapters are low-rank matrices beside a layer's own */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
     double logit_bytes;                  /* per logit around the loss */
     gp_loss loss;
