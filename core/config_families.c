@@ -8,9 +8,9 @@
 #define LLAMA_KEYS (GP_KEY_ATTENTION_BIAS | GP_KEY_MLP_BIAS)
 
 /* Norms, traits, biases and the keys that change them: modeling_*.py and configuration_*.py of each model_type in the
- * transformers library (Apache-2.0 facts, release 4.57), for baichuan, chatglm, exaone, internlm, internlm2, minicpm
- * and qwen the configuration and modelling files published with the weights. Every row but baichuan's relatives is
- * confirmed by an exact parameter count of the catalogue. */
+ * transformers library (facts of release 4.57); for baichuan, chatglm, exaone, internlm, internlm2, minicpm, qwen and yi
+ * the configuration and modelling files published with the weights. The catalogue's published counts check every row
+ * of which it holds a member. */
 static const gp_family families[] = {
     {"llama", GP_NORM_RMS, 2, GP_GATED, 0, LLAMA_KEYS, 0, 0, NULL},
     {"yi", GP_NORM_RMS, 2, GP_GATED, 0, 0, 0, 0, NULL},

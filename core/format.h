@@ -7,7 +7,7 @@
 typedef struct {
     const char *name;     /* as a job writes it: "bf16", "nf4", "gguf:Q4_K_M" */
     double linear_bits;   /* bits per weight of the packed linear layers, scales and zero points included */
-    double large_bits;    /* the same from GP_LARGE_MODEL_PARAMS on, where a mix differs with size; 0 = no other figure */
+    double large_bits;    /* the same from GP_LARGE_MODEL_PARAMS on, where a mix differs with size; else 0 */
     double other_bits;    /* bits of embeddings, head and norms: 16 where the method leaves them, else the mix's */
     double textbook_bits; /* the course notes' round figure: linear_bits rounded up to 4, 8, 16 or 32 */
     bool whole_model;     /* linear_bits is an average over all tensors (a GGUF mix): other_bits is not used */

@@ -42,13 +42,14 @@ typedef struct {
 } gp_model;
 
 /* Structure of the job's model. Open points of explicit shapes are closed with the structure whose count is nearest to
- * the stated `params` (candidates: gated or plain FFN, tied or untied embeddings, biases), each choice noted in
- * `diagnostics` as STRUCTURE_CHOSEN. `params` alone gives a Llama-like family scaled by size (gp_model_scaled), noted
- * as FAMILY_SCALED. `params":"max"` is left to the solver: the smallest family member is returned.
- * Returns false after an error row. */
+ * the stated `params` (gated or plain FFN, tied or untied embeddings, biases: the rules stand in model_shapes.h), each
+ * choice noted in `diagnostics` as STRUCTURE_CHOSEN; a count that stays 5 % off is a warning. `params` alone gives a
+ * Llama-like family scaled by size (gp_model_scaled), noted as FAMILY_SCALED. `params":"max"` is left to the solver:
+ * the smallest family member is returned. Returns false after an error row. */
 bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics);
 
-/* Recomputes counts from model->shape and the job's adapters (rank, targets). */
+/* Recomputes counts from model->shape and the job's adapters (rank, targets; all linear matrices when none are
+ * given). Without a job (NULL) nothing is trainable. */
 void gp_model_count(const gp_job *job, gp_model *model);
 
 /* The member of the Llama-like family nearest to `params`: h = 128 i, L from the published Llama 1-3 line

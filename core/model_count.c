@@ -96,7 +96,9 @@ void gp_model_count(const gp_job *job, gp_model *model) {
     model->head_params = shape->tied_embeddings ? 0 : gp_add(gp_mul(vocab, width), shape->head_bias ? vocab : 0);
     model->final_params = 0;
     if (shape->final_norm) model->final_params = norm_params(shape->norm, shape->hidden);
-    if (shape->embedding_norm) model->final_params = gp_add(model->final_params, norm_params(shape->norm, shape->hidden));
+    if (shape->embedding_norm) {
+        model->final_params = gp_add(model->final_params, norm_params(shape->norm, shape->hidden));
+    }
     if (shape->embedding_dim > 0) model->final_params = gp_add(model->final_params, gp_mul3(2, width, hidden));
 
     const gp_layer *layer = &model->dense_layer;

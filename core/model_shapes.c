@@ -91,7 +91,9 @@ static bool fill_heads(filler *fill) {
     shape->head_dim = request->head_dim;
     if (shape->heads == 0) {
         int64_t size = shape->head_dim > 0 ? shape->head_dim : largest_head(shape->hidden);
-        if (shape->hidden % size != 0) return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.head_dim", "head_dim", (double)size);
+        if (shape->hidden % size != 0) {
+            return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.head_dim", "head_dim", (double)size);
+        }
         shape->heads = shape->hidden / size;
         note(fill, GP_CODE_DERIVED_VALUE, "model.heads", shape->heads, "model.hidden");
     }
@@ -246,7 +248,9 @@ static void note_choices(filler *fill) {
         note(fill, GP_CODE_DERIVED_VALUE, "model.ffn", shape->ffn, from);
     }
     note_structure(fill, "model.style", "style", shape->model_type);
-    if (request->gated_ffn < 0) note_structure(fill, "model.gated_ffn", "gated_ffn", shape->gated_ffn ? "true" : "false");
+    if (request->gated_ffn < 0) {
+        note_structure(fill, "model.gated_ffn", "gated_ffn", shape->gated_ffn ? "true" : "false");
+    }
     if (request->tied_embeddings < 0) {
         note_structure(fill, "model.tied_embeddings", "tied_embeddings", shape->tied_embeddings ? "true" : "false");
     }

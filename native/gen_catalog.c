@@ -26,27 +26,23 @@ static void fault(const char *row, const char *what) {
 
 /* ---- reading ---- */
 
+static void stop(const char *path, const char *what) {
+    fprintf(stderr, "gen_catalog: %s: %s\n", path, what);
+    exit(1);
+}
+
 static cJSON *read_json(const char *folder, const char *file) {
+    enum { BYTES_MAX = 4 << 20 };
+    static char text[BYTES_MAX];
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, file);
     FILE *in = fopen(path, "rb");
-    char *text = NULL;
-    size_t length = 0, capacity = 0, got = 1;
-    while (in != NULL && got > 0) {
-        if (length + 65536 > capacity) capacity = 2 * capacity + 131072;
-        text = realloc(text, capacity);
-        if (text == NULL) break;
-        got = fread(text + length, 1, capacity - length - 1, in);
-        length += got;
-    }
-    if (in != NULL) fclose(in);
-    if (text != NULL) text[length] = '\0';
-    cJSON *tree = text == NULL ? NULL : cJSON_ParseWithLengthOpts(text, length + 1, NULL, 1);
-    free(text);
-    if (tree == NULL) {
-        fprintf(stderr, "gen_catalog: %s: cannot be read as JSON\n", path);
-        exit(1);
-    }
+    if (in == NULL) stop(path, "cannot be opened");
+    size_t length = fread(text, 1, sizeof text - 1, in);
+    fclose(in);
+    text[length] = '\0';
+    cJSON *tree = cJSON_ParseWithLengthOpts(text, length + 1, NULL, 1);
+    if (tree == NULL) stop(path, "is not JSON, or too long");
     return tree;
 }
 
