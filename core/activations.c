@@ -122,15 +122,16 @@ static void set_widths(const gp_shape *shape, const gp_layout *layout, const gp_
     widths[WIDTH_FFN] = (double)shape->ffn / tp;
 }
 
-/* PEFT's order: the input is cast to the adapter's type (own copy per adapter when that is fp32), multiplied by A, then
- * by B. An adapter in 16 bits shares the input that the frozen matrix product would not have kept. */
+/* PEFT's order: the input is cast to the adapter's type, multiplied by A, then by B. With fp32 adapters each cast is a
+ * copy of its own, which autocast narrows to 16 bits; an adapter in 16 bits shares the input that the frozen matrix
+ * product would not have kept. */
 static double adapter_bytes(const gp_job *job, const gp_model *model, const gp_recipe *recipe, const double *widths) {
     unsigned targets = job->lora_targets != 0 ? job->lora_targets : GP_TARGET_ALL_LINEAR;
     double rank = (double)gp_whole(job, GP_FIELD_LORA_RANK);
-    bool wide = recipe->adapter_bytes > 2;
     bool dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) && gp_real(job, GP_FIELD_LORA_DROPOUT) > 0;
-    double input_bytes = wide ? (dropout ? 5 : 4) : (dropout ? 3 : 2);
-    bool shared = !wide && !dropout;
+    double inner = recipe->adapter_bytes > 2 && !recipe->autocast_adapters ? 4 : 2;
+    double input_bytes = inner + (dropout ? 1 : 0);
+    bool shared = recipe->adapter_bytes <= 2 && !dropout;
     const gp_layer *layer = gp_model_layer(model, 0);
     double bytes = 0;
     unsigned seen = 0;
@@ -142,7 +143,7 @@ static double adapter_bytes(const gp_job *job, const gp_model *model, const gp_r
         width from = target == GP_TARGET_O ? WIDTH_QUERY : target == GP_TARGET_DOWN ? WIDTH_FFN : WIDTH_HIDDEN;
         unsigned input = attention_input ? 1u : ffn_input ? 2u : 0u;
         if (!shared || input == 0 || (seen & input) == 0) bytes += input_bytes * widths[from];
-        bytes += (wide ? 4 : 2) * rank;
+        bytes += inner * rank;
         seen |= input;
     }
     return bytes;

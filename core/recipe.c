@@ -15,7 +15,7 @@ static const gp_framework frameworks[] = {
     {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10},
     {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06},
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true},
-    {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .hugging_face = true},
     {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
     {.name = "llama-factory", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
     {.name = "unsloth", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .hugging_face = true},
@@ -215,6 +215,8 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->activation_bytes = fp32_compute ? 4 : 2;
     recipe->flash = attention != ATTENTION_EAGER;
     recipe->keeps_inputs = recipe->packed_frozen;
+    recipe->autocast_adapters = gp_known(job, GP_FIELD_AUTOCAST) ? gp_whole(job, GP_FIELD_AUTOCAST) != 0
+                                                                 : recipe->framework->hugging_face && !fp32_compute;
     recipe->plain_adapter = is_plain_adapter(job);
     recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER && attention != ATTENTION_FLASH;
     recipe->core_only = recipe->framework->main_gradients;

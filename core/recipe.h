@@ -59,6 +59,7 @@ typedef struct {
     bool flash;                          /* attention keeps no score matrix */
     bool packed_frozen, shards_packed;   /* frozen weights in a packed format; whether ZeRO-3 can divide them */
     bool keeps_inputs;                   /* products with packed weights keep their input (bitsandbytes MatMul4Bit) */
+    bool autocast_adapters;              /* fp32 adapters are multiplied in 16 bits */
     bool plain_adapter;                  /* adapters are low-rank matrices beside a layer's own */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
     double logit_bytes;                  /* per logit around the loss */

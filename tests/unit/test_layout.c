@@ -1,0 +1,204 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+
+#define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \
+                 "\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
+
+static fixture *training(const char *count, const char *train) {
+    char text[1024];
+    snprintf(text, sizeof text, "{\"task\":\"pretrain\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"train\":{%s}}",
+             count, train);
+    return fixture_of(text);
+}
+
+static gp_stage_share stage(const fixture *f, int64_t index) {
+    gp_stage_share share;
+    gp_layout_stage(&f->job, &f->model, &f->layout, index, &share);
+    return share;
+}
+
+static void test_data_parallelism_is_what_the_others_leave(void **state) {
+    (void)state;
+    fixture *f = training("64", "\"tp\":4,\"pp\":2,\"cp\":2,\"micro_batch\":2,\"global_batch\":64");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.dp, 4);
+    assert_int_equal(f->layout.grad_accum, 8);
+    assert_int_equal(f->layout.global_batch, 64);
+    assert_true(f->layout.sequence_parallel);
+    fixture_free(f);
+}
+
+static void test_global_batch_follows_from_accumulation(void **state) {
+    (void)state;
+    fixture *f = training("8", "\"micro_batch\":2,\"grad_accum\":4");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.global_batch, 64);
+    fixture_free(f);
+    f = training("8", "\"micro_batch\":2");
+    assert_int_equal(f->layout.grad_accum, 1);
+    assert_int_equal(f->layout.global_batch, 16);
+    fixture_free(f);
+}
+
+static void test_all_contradictions_are_found_at_once(void **state) {
+    (void)state;
+    fixture *f = training("8", "\"tp\":3,\"pp\":64,\"micro_batch\":3,\"grad_accum\":1,\"global_batch\":7,\"dp\":1");
+    assert_false(f->valid);
+    assert_true(fixture_has(f, GP_CODE_HEADS_NOT_DIVISIBLE, "train.tp"));
+    assert_true(fixture_has(f, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp"));
+    assert_true(fixture_has(f, GP_CODE_PARALLEL_MISMATCH, "hardware.count"));
+    assert_true(fixture_has(f, GP_CODE_BATCH_MISMATCH, "train.global_batch"));
+    fixture_free(f);
+}
+
+static void test_batch_that_does_not_divide_is_refused(void **state) {
+    (void)state;
+    fixture *f = training("8", "\"micro_batch\":4,\"global_batch\":100");
+    assert_false(f->valid);
+    assert_true(fixture_has(f, GP_CODE_BATCH_MISMATCH, "train.global_batch"));
+    fixture_free(f);
+}
+
+static void test_kv_heads_are_copied_beyond_their_number(void **state) {
+    (void)state;
+    fixture *f = training("16", "\"tp\":16");
+    assert_true(f->valid);
+    assert_true(fixture_has(f, GP_CODE_KV_HEADS_REPLICATED, "train.tp"));
+    assert_int_equal(stage(f, 0).kv_heads, 1);
+    fixture_free(f);
+}
+
+static void test_expert_parallelism_leaves_a_dense_model_alone(void **state) {
+    (void)state;
+    fixture *plain = training("8", "\"dp\":8"), *expert = training("8", "\"dp\":8,\"ep\":8");
+    assert_true(plain->valid && expert->valid);
+    assert_int_equal(stage(plain, 0).linear_params, stage(expert, 0).linear_params);
+    fixture_free(plain);
+    fixture_free(expert);
+}
+
+static void test_shares_sum_to_the_model(void **state) {
+    (void)state;
+    fixture *f = training("5", "\"pp\":5");
+    assert_true(f->valid);
+    uint64_t params = 0;
+    int64_t layers = 0;
+    for (int64_t i = 0; i < 5; i++) {
+        gp_stage_share share = stage(f, i);
+        params += share.linear_params + share.other_params;
+        layers += share.layers;
+        assert_int_equal(share.layers, i < 2 ? 7 : 6);
+        assert_int_equal(share.first, i == 0);
+        assert_int_equal(share.last, i == 4);
+    }
+    assert_int_equal(layers, 32);
+    assert_int_equal(params, f->model.total_params);
+    fixture_free(f);
+}
+
+static void test_tensor_parallel_shares(void **state) {
+    (void)state;
+    fixture *f = training("4", "\"tp\":4");
+    gp_stage_share share = stage(f, 0);
+    /* Matrices are divided, the two norms of 4096 are on every rank. */
+    uint64_t matrices = UINT64_C(4096) * (2 * 4096 + 2 * 1024 + 3 * 14336) / 4;
+    assert_int_equal(share.linear_params, 32 * matrices);
+    assert_int_equal(share.layer_params, matrices + 2 * 4096);
+    assert_int_equal(share.embedding_params, UINT64_C(128256) * 4096 / 4);
+    assert_int_equal(share.kv_heads, 2);
+    fixture_free(f);
+}
+
+static void test_micro_batches_in_flight(void **state) {
+    (void)state;
+    fixture *f = training("4", "\"pp\":4,\"grad_accum\":8");
+    for (int64_t i = 0; i < 4; i++) assert_int_equal(stage(f, i).in_flight, 4 - i);
+    fixture_free(f);
+    f = training("4", "\"pp\":4,\"grad_accum\":2");
+    assert_int_equal(stage(f, 0).in_flight, 2);
+    assert_int_equal(stage(f, 3).in_flight, 1);
+    fixture_free(f);
+    /* Two chunks of 4 layers: (v p + p - 1) chunks at the first stage, factor 1 + (p - 1) / (p v) of v p. */
+    f = training("4", "\"pp\":4,\"vpp\":2,\"grad_accum\":8");
+    assert_int_equal(stage(f, 0).in_flight, 11);
+    assert_int_equal(stage(f, 3).in_flight, 5);
+    fixture_free(f);
+}
+
+static void test_adapters_are_counted_per_stage(void **state) {
+    (void)state;
+    fixture *f = fixture_of("{\"task\":\"lora\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":2},"
+                            "\"train\":{\"pp\":2,\"lora\":{\"rank\":8,\"targets\":[\"q_proj\",\"v_proj\"]}}}");
+    assert_true(f->valid);
+    uint64_t per_layer = 8 * (4096 + 4096) + 8 * (4096 + 1024);
+    assert_int_equal(f->model.adapter_params, 32 * per_layer);
+    assert_int_equal(stage(f, 0).adapter_params, 16 * per_layer);
+    assert_int_equal(stage(f, 1).adapter_params, 16 * per_layer);
+    fixture_free(f);
+}
+
+static fixture *serving(const char *count, const char *infer) {
+    char text[1024];
+    snprintf(text, sizeof text, "{\"task\":\"infer\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"infer\":{%s}}",
+             count, infer);
+    return fixture_of(text);
+}
+
+static void test_serving_takes_the_node_as_tensor_parallel(void **state) {
+    (void)state;
+    fixture *f = serving("16", "\"context\":4096,\"concurrency\":7");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.tp, 8);
+    assert_int_equal(f->layout.dp, 2);
+    assert_int_equal(f->layout.context, 4096);
+    assert_int_equal(f->layout.sequences, 4);
+    fixture_free(f);
+    f = serving("6", "\"prompt\":100,\"output\":28");
+    assert_int_equal(f->layout.tp, 2);
+    assert_int_equal(f->layout.dp, 3);
+    assert_int_equal(f->layout.context, 128);
+    fixture_free(f);
+}
+
+static void test_llama_cpp_splits_by_layers(void **state) {
+    (void)state;
+    fixture *f = serving("3", "\"engine\":\"llama.cpp\",\"weights\":\"gguf:Q4_K_M\"");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.tp, 1);
+    assert_int_equal(f->layout.pp, 3);
+    fixture_free(f);
+}
+
+static void test_hostile_degrees_do_not_overflow(void **state) {
+    (void)state;
+    fixture *f = training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
+                                     "\"grad_accum\":1048576,\"global_batch\":1073741824");
+    assert_false(f->valid);
+    assert_true(f->layout.global_batch > 0);
+    fixture_free(f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_parallelism_is_what_the_others_leave),
+        cmocka_unit_test(test_global_batch_follows_from_accumulation),
+        cmocka_unit_test(test_all_contradictions_are_found_at_once),
+        cmocka_unit_test(test_batch_that_does_not_divide_is_refused),
+        cmocka_unit_test(test_kv_heads_are_copied_beyond_their_number),
+        cmocka_unit_test(test_expert_parallelism_leaves_a_dense_model_alone),
+        cmocka_unit_test(test_shares_sum_to_the_model),
+        cmocka_unit_test(test_tensor_parallel_shares),
+        cmocka_unit_test(test_micro_batches_in_flight),
+        cmocka_unit_test(test_adapters_are_counted_per_stage),
+        cmocka_unit_test(test_serving_takes_the_node_as_tensor_parallel),
+        cmocka_unit_test(test_llama_cpp_splits_by_layers),
+        cmocka_unit_test(test_hostile_degrees_do_not_overflow),
+    };
+    return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}
