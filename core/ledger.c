@@ -40,22 +40,36 @@ static bool outside_allocator(gp_item_id id) {
     return id == GP_ITEM_CONTEXT || id == GP_ITEM_COMM_BUFFERS || id == GP_ITEM_FRAGMENTATION;
 }
 
+static void add_to_phases(uint64_t sums[GP_PHASE_COUNT], unsigned phases, uint64_t bytes) {
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
+        if ((phases & GP_PHASE_BIT(phase)) != 0) sums[phase] = gp_add(sums[phase], bytes);
+}
+
 static void sum_phases(gp_stage_ledger *ledger) {
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-        uint64_t all = 0, allocated = 0;
-        for (int i = 0; i < ledger->count; i++) {
-            const gp_allocation *row = &ledger->allocations[i];
-            if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
-            all = gp_add(all, row->amount.bytes);
-            if (!outside_allocator(row->id)) allocated = gp_add(allocated, row->amount.bytes);
-        }
-        ledger->phase_bytes[phase] = all;
-        ledger->phase_allocated[phase] = allocated;
-        if (all > ledger->peak_bytes) {
-            ledger->peak_bytes = all;
-            ledger->peak_phase = (gp_phase)phase;
-        }
+    uint64_t outside[GP_PHASE_COUNT] = {0};
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) ledger->phase_allocated[phase] = 0;
+    for (int i = 0; i < ledger->count; i++) {
+        const gp_allocation *row = &ledger->allocations[i];
+        add_to_phases(outside_allocator(row->id) ? outside : ledger->phase_allocated, row->phases, row->amount.bytes);
     }
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+        uint64_t all = gp_add(ledger->phase_allocated[phase], outside[phase]);
+        ledger->phase_bytes[phase] = all;
+        if (all <= ledger->peak_bytes) continue;
+        ledger->peak_bytes = all;
+        ledger->peak_phase = (gp_phase)phase;
+    }
+}
+
+uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
+    uint64_t sums[GP_PHASE_COUNT] = {0}, peak = 0;
+    for (int i = 0; i < ledger->count; i++) {
+        const gp_allocation *row = &ledger->allocations[i];
+        if (!outside_allocator(row->id)) add_to_phases(sums, row->phases, row->amount.bytes);
+    }
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
+        if (sums[phase] > peak) peak = sums[phase];
+    return peak;
 }
 
 /* The items' errors are taken as independent, so their half-widths add as squares. */

@@ -179,25 +179,13 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
     ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
 }
 
-static uint64_t allocated_peak(const gp_stage_ledger *ledger) {
-    uint64_t peak = 0;
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-        uint64_t sum = 0;
-        for (int i = 0; i < ledger->count; i++)
-            if ((ledger->allocations[i].phases & GP_PHASE_BIT(phase)) != 0)
-                sum = gp_add(sum, ledger->allocations[i].amount.bytes);
-        if (sum > peak) peak = sum;
-    }
-    return peak;
-}
-
 /* Outside of what torch counts as allocated. Call after every item that it counts. */
 static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
     const double group_mib = 380;
     const gp_recipe *recipe = &layout->recipe;
     if (recipe->on_host) return;
     gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, ALWAYS,
-                     gp_fragmentation_amount(recipe->framework->reserved, (double)allocated_peak(ledger)),
+                     gp_fragmentation_amount(recipe->framework->reserved, (double)gp_ledger_allocated(ledger)),
                      spread_fragmentation);
     gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
     double groups = (layout->dp > 1) + (layout->tp > 1) + (layout->pp > 1) + (layout->cp > 1);
