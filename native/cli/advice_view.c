@@ -49,7 +49,9 @@ static void steps(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
         const int columns = gp_columns(gp_message_of(view->language, "step", gp_json_text(row, "id")));
         if (columns > title_columns) title_columns = columns;
     }
-    cJSON_ArrayForEach(row, rows) step(buffer, view, row, title_columns);
+    cJSON_ArrayForEach(row, rows) {
+        step(buffer, view, row, title_columns);
+    }
 }
 
 /* "+18 %" and the like: what a knob costs, worded by its kind. */

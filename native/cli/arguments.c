@@ -206,10 +206,8 @@ static bool wants_color(color_choice choice) {
 static void read_language(int argc, char **argv, gp_view *view) {
     view->language = gp_language_of_locale();
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *value = NULL;
-        if (strncmp(argv[i], "--lang=", 7) == 0) value = argv[i] + 7;
-        else if (strcmp(argv[i], "--lang") == 0 && i + 1 < argc) value = argv[i + 1];
-        if (value) gp_language_parse(value, &view->language);
+        if (strncmp(argv[i], "--lang=", 7) == 0) gp_language_parse(argv[i] + 7, &view->language);
+        if (strcmp(argv[i], "--lang") == 0 && i + 1 < argc) gp_language_parse(argv[++i], &view->language);
     }
 }
 

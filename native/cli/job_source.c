@@ -19,14 +19,13 @@ bool gp_is_link(const char *word) {
     return word[0] == '#' || strncmp(word, "v=", 2) == 0 || strstr(word, "#v=") != NULL;
 }
 
-static bool is_text(const cJSON *tree, const char *key) {
-    return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(tree, key));
+static bool is_request(const cJSON *tree) {
+    return cJSON_GetObjectItemCaseSensitive(tree, "op") || cJSON_GetObjectItemCaseSensitive(tree, "gpuplan");
 }
 
 /* The tree as a request, which owns it. `forced`: a command has one operation, whatever the request says. */
 static cJSON *request_of_tree(cJSON *tree, const char *op, bool forced) {
-    const bool is_request = cJSON_GetObjectItemCaseSensitive(tree, "op") || is_text(tree, "link");
-    if (!is_request) {
+    if (!is_request(tree)) {
         cJSON *row_job = cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(tree, "job"))
                              ? cJSON_DetachItemFromObjectCaseSensitive(tree, "job") : NULL;
         cJSON *request = cJSON_CreateObject();
@@ -36,7 +35,7 @@ static cJSON *request_of_tree(cJSON *tree, const char *op, bool forced) {
         if (row_job) cJSON_Delete(tree);
         return request;
     }
-    if (forced || !cJSON_GetObjectItemCaseSensitive(tree, "op")) {
+    if (forced) {
         cJSON_DeleteItemFromObjectCaseSensitive(tree, "op");
         cJSON_AddStringToObject(tree, "op", op);
     }
@@ -81,13 +80,13 @@ static cJSON *parse(const char *text, size_t length) {
 
 void gp_request_of_text(const char *text, size_t length, const char *op, bool brief, gp_buffer *request) {
     cJSON *tree = parse(text, length);
-    if (!tree) {
+    if (!tree || (is_request(tree) && !brief)) {
         gp_buffer_bytes(request, text, length);
-        return;
+    } else {
+        tree = request_of_tree(tree, op, false);
+        if (brief) ask_for_brief(tree);
+        print_request(request, tree);
     }
-    tree = request_of_tree(tree, op, false);
-    if (brief) ask_for_brief(tree);
-    print_request(request, tree);
     cJSON_Delete(tree);
 }
 

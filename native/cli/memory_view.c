@@ -192,7 +192,9 @@ static void stage_table(gp_buffer *buffer, const gp_view *view, const cJSON *sta
     gp_table_row(&table);
     for (int i = 0; i < 5; i++) gp_buffer_text(gp_table_cell(&table, i), gp_message(view->language, headings[i]));
     const cJSON *stage;
-    cJSON_ArrayForEach(stage, stages) stage_row(&table, view, stage);
+    cJSON_ArrayForEach(stage, stages) {
+        stage_row(&table, view, stage);
+    }
     gp_table_print(&table, buffer, view, true);
 }
 

@@ -32,8 +32,7 @@ const char *gp_message_of(gp_language language, const char *family, const char *
 static bool starts_with_subtags(const char *tag, const char *subtags) {
     const size_t length = strlen(subtags);
     for (size_t i = 0; i < length; i++) {
-        const char letter = tag[i] == '_' ? '-' : gp_lower(tag[i]);
-        if (letter != subtags[i]) return false;
+        if (tag[i] == '_' ? subtags[i] != '-' : gp_lower(tag[i]) != subtags[i]) return false;
     }
     return strchr("-_.@", tag[length]) != NULL;
 }

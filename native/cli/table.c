@@ -12,6 +12,10 @@ void gp_table_start(gp_table *table, const char *alignment) {
     for (; alignment[table->columns]; table->columns++) table->right[table->columns] = alignment[table->columns] == 'r';
 }
 
+static gp_buffer *row_at(const gp_table *table, int row) {
+    return &table->cells[(size_t)row * (size_t)table->columns];
+}
+
 void gp_table_row(gp_table *table) {
     if (table->rows == table->capacity) {
         const int capacity = table->capacity ? 2 * table->capacity : 16;
@@ -23,7 +27,7 @@ void gp_table_row(gp_table *table) {
         table->cells = cells;
         table->capacity = capacity;
     }
-    memset(table->cells + table->rows * table->columns, 0, (size_t)table->columns * sizeof *table->cells);
+    memset(row_at(table, table->rows), 0, (size_t)table->columns * sizeof *table->cells);
     table->rows++;
 }
 
@@ -59,7 +63,7 @@ void gp_table_print(gp_table *table, gp_buffer *buffer, const gp_view *view, boo
     for (int row = 0; row < table->rows; row++) {
         const gp_style style = heading && row == 0 ? GP_DIM : GP_PLAIN;
         gp_style_start(buffer, view, style);
-        print_row(table, table->cells + row * table->columns, widths, buffer, view);
+        print_row(table, row_at(table, row), widths, buffer, view);
         gp_style_end(buffer, view, style);
     }
     for (int cell = 0; cell < table->rows * table->columns; cell++) {
