@@ -2,14 +2,30 @@
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
 
-#include "plan.h"
+#include "advise.h"
+#include "writer.h"
 
-struct cJSON;
+/* The head of every report, `op` being a word of the program or NULL for a request whose operation is not known; the
+ * caller writes members and then gp_report_end. */
+void gp_report_begin(gp_writer *writer, const char *op);
+void gp_report_end(gp_writer *writer);
 
-/* Report of a plan (or of its errors), as a tree owned by the caller; NULL when memory ran out.
- * brief: numbers only, without formulas, terms, steps, advice and assumptions. */
-struct cJSON *gp_report_plan(const gp_plan *plan, bool brief);
-/* Report that holds nothing but diagnostics. */
-struct cJSON *gp_report_errors(const gp_diagnostics *diagnostics);
+/* Members of a plan's report. brief: numbers only, without formulas, terms, steps, advice, assumptions and link.
+ * `link` may be NULL. */
+void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const char *link);
+
+/* A list member with the rows of one severity: "errors", "warnings" or "assumptions". */
+void gp_report_diagnostics(gp_writer *writer, const char *key, const gp_diagnostics *diagnostics,
+                           gp_severity severity);
+
+/* Members of the other operations. kind: "models", "gpus", "fields" or "formulas"; false for another one. */
+bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter);
+/* Formulas with this id, or of the item with this id; false when there are none. */
+bool gp_report_explain(gp_writer *writer, const char *id);
+
+/* The parts of a plan's report: report_memory.c, report_advice.c. */
+void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief);
+void gp_report_steps(gp_writer *writer, const gp_plan *plan);
+void gp_report_advice(gp_writer *writer, const gp_plan *plan);
 
 #endif

@@ -1,0 +1,56 @@
+#include <stdlib.h>
+
+#include "advise.h"
+#include "knobs.h"
+
+/* True when the request asked for a maximum and the solver filled it. */
+static bool has_maximum(const gp_plan *plan) {
+    if (plan->request->model.params_max) return true;
+    for (int i = 0; i < plan->solution_count; i++)
+        if (gp_origin_of(plan->request, plan->solutions[i].field) == GP_MAX) return true;
+    return false;
+}
+
+static void hold_solutions(gp_draft *draft) {
+    for (int i = 0; i < draft->plan->solution_count; i++) gp_draft_hold(draft, &draft->plan->solutions[i]);
+}
+
+/* Plans the draft and fills its knob. False when the change gives no valid job. */
+static bool measure(gp_draft *draft, gp_plan *outlook) {
+    gp_knob *knob = draft->knob;
+    if (!gp_solve_outlook(&draft->job, outlook)) return false;
+    knob->peak_bytes_after = outlook->peak.bytes;
+    knob->saves_bytes = (int64_t)draft->plan->peak.bytes - (int64_t)outlook->peak.bytes;
+    knob->verdict_after = outlook->verdict;
+    return true;
+}
+
+static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_knob *knob) {
+    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes < 0;
+    return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
+}
+
+static void try_rows(gp_plan *plan, const gp_knob_row *rows, bool uses_room, gp_plan *outlook) {
+    bool hold = has_maximum(plan);
+    for (const gp_knob_row *row = rows; row->id != NULL && plan->knob_count < GP_ADVICE_MAX; row++) {
+        if (row->uses_room != uses_room) continue;
+        gp_draft draft = {.plan = plan, .job = *plan->request, .knob = &plan->knobs[plan->knob_count]};
+        *draft.knob = (gp_knob){.id = row->id, .cost = row->cost};
+        if (!row->propose(&draft)) continue;
+        if (hold) hold_solutions(&draft);
+        if (measure(&draft, outlook) && is_worth_it(plan, row, draft.knob)) plan->knob_count++;
+    }
+}
+
+void gp_advise_knobs(gp_plan *plan) {
+    gp_plan *outlook = malloc(sizeof *outlook);
+    if (outlook == NULL) {
+        gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
+        return;
+    }
+    const gp_knob_row *rows = gp_is_training(&plan->job) ? gp_knobs_training() : gp_knobs_inference();
+    bool fits = plan->verdict == GP_FITS;
+    try_rows(plan, rows, fits, outlook);
+    if (plan->verdict != GP_NO) try_rows(plan, rows, !fits, outlook);
+    free(outlook);
+}

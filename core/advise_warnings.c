@@ -1,0 +1,149 @@
+#include "advise.h"
+#include "derive.h"
+
+uint64_t gp_advise_state_bytes(const gp_stage_ledger *stage) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < stage->count; i++)
+        if (stage->allocations[i].id <= GP_ITEM_ADAPTER) bytes = gp_add(bytes, stage->allocations[i].amount.bytes);
+    return bytes;
+}
+
+gp_verdict gp_advise_verdict(gp_plan *plan, const gp_job *changed, gp_layout *layout) {
+    gp_peak peak;
+    return gp_solve_try(plan, changed, &plan->model, layout, &peak);
+}
+
+void gp_advise_with_zero(const gp_plan *plan, int zero, gp_job *changed) {
+    *changed = plan->job;
+    gp_set_whole(changed, GP_FIELD_ZERO, zero, GP_SOLVED);
+}
+
+void gp_advise_unsplit(const gp_plan *plan, gp_job *changed) {
+    *changed = plan->job;
+    gp_set_whole(changed, GP_FIELD_TP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_PP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_VPP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_SEQUENCE_PARALLEL, 0, GP_SOLVED);
+    changed->settings[GP_FIELD_DP].origin = GP_AUTO;
+    changed->settings[GP_FIELD_GLOBAL_BATCH].origin = GP_AUTO;
+}
+
+static gp_diagnostic *warn(gp_plan *plan, gp_code code, const char *path) {
+    return gp_diagnose(&plan->diagnostics, code, path);
+}
+
+static bool is_given(const gp_plan *plan, gp_field field) { return gp_origin_of(&plan->job, field) == GP_GIVEN; }
+
+static void warn_of_splits(gp_plan *plan) {
+    const gp_layout *layout = &plan->layout;
+    bool train = gp_is_training(&plan->job);
+    if (layout->tp > layout->per_node) {
+        gp_diagnostic *row = warn(plan, GP_CODE_TP_ACROSS_NODES, train ? "train.tp" : "infer.tp");
+        gp_argue_number(row, "tp", (double)layout->tp);
+        gp_argue_number(row, "per_node", (double)layout->per_node);
+    }
+    if (plan->model.shape.layers % layout->pp != 0) {
+        gp_diagnostic *row = warn(plan, GP_CODE_UNEVEN_STAGES, train ? "train.pp" : "infer.pp");
+        gp_argue_number(row, "layers", (double)plan->model.shape.layers);
+        gp_argue_number(row, "pp", (double)layout->pp);
+    }
+}
+
+/* The course's first mistake: a giant run's layout copied to a small one. */
+static void warn_of_needless_split(gp_plan *plan) {
+    bool given = is_given(plan, GP_FIELD_TP) || is_given(plan, GP_FIELD_PP);
+    if (!given || plan->layout.tp * plan->layout.pp == 1) return;
+    gp_job whole;
+    gp_layout layout;
+    gp_advise_unsplit(plan, &whole);
+    if (gp_advise_verdict(plan, &whole, &layout) != GP_FITS) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_SPLIT_NOT_NEEDED, is_given(plan, GP_FIELD_TP) ? "train.tp" : "train.pp");
+    gp_argue_number(row, "tp", (double)plan->layout.tp);
+    gp_argue_number(row, "pp", (double)plan->layout.pp);
+}
+
+/* Its third: ZeRO-3 before it is needed. */
+static void warn_of_needless_sharding(gp_plan *plan) {
+    if (plan->layout.zero < 3 || plan->layout.dp == 1 || !is_given(plan, GP_FIELD_ZERO)) return;
+    for (int zero = 0; zero < 3; zero++) {
+        gp_job smaller;
+        gp_layout layout;
+        gp_advise_with_zero(plan, zero, &smaller);
+        if (gp_advise_verdict(plan, &smaller, &layout) != GP_FITS) continue;
+        gp_argue_number(warn(plan, GP_CODE_ZERO3_BEFORE_NEEDED, "train.zero"), "zero", zero);
+        return;
+    }
+}
+
+static void warn_of_adapters(gp_plan *plan) {
+    const gp_layout *layout = &plan->layout;
+    if (layout->dp > 1 && (layout->zero == 1 || layout->zero == 2))
+        gp_argue_number(warn(plan, GP_CODE_FROZEN_NOT_SHARDED, "train.zero"), "zero", layout->zero);
+    if (layout->dp > 1 && layout->zero == 3 && gp_task_of(&plan->job) == GP_QLORA)
+        warn(plan, GP_CODE_ZERO3_NF4_NOT_SHARDED, "train.zero");
+    const gp_stage_ledger *stage = &plan->stages[plan->peak.stage];
+    uint64_t adapter = gp_plan_item_bytes(stage, GP_ITEM_ADAPTER, stage->peak_phase);
+    bool small = adapter < stage->peak_bytes / 20;
+    if (plan->verdict == GP_FITS || !is_given(plan, GP_FIELD_LORA_RANK) || !small) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_RANK_NOT_A_MEMORY_KNOB, "train.lora.rank");
+    gp_argue_number(row, "adapter_bytes", (double)adapter);
+    gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);
+}
+
+static void warn_of_length(gp_plan *plan) {
+    bool train = gp_is_training(&plan->job);
+    gp_field field = train ? GP_FIELD_SEQ_LEN : GP_FIELD_CONTEXT;
+    int64_t length = gp_whole(&plan->job, field);
+    const gp_shape *shape = &plan->model.shape;
+    /* llama.cpp's context is the total over its sequences. */
+    if (!train && gp_known(&plan->job, GP_FIELD_SEQUENCES)) length /= gp_whole(&plan->job, GP_FIELD_SEQUENCES);
+    const char *path = gp_field_info(field)->path;
+    if (shape->max_context > 0 && length > shape->max_context) {
+        gp_diagnostic *row = warn(plan, GP_CODE_CONTEXT_BEYOND_MODEL, path);
+        gp_argue_number(row, "value", (double)length);
+        gp_argue_number(row, "max", (double)shape->max_context);
+    }
+    if (shape->sliding_window > 0 && length > shape->sliding_window)
+        gp_argue_number(warn(plan, GP_CODE_WINDOW_IGNORED, path), "window", (double)shape->sliding_window);
+}
+
+static void warn_of_host_memory(gp_plan *plan) {
+    if (!gp_known(&plan->job, GP_FIELD_HOST_RAM) || plan->device.is_host) return;
+    uint64_t host = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++)
+        if (plan->stages[i].host_bytes > host) host = plan->stages[i].host_bytes;
+    int64_t gpus = plan->layout.gpus < plan->layout.per_node ? plan->layout.gpus : plan->layout.per_node;
+    double node = (double)host * (double)gpus;
+    double host_ram = gp_real(&plan->job, GP_FIELD_HOST_RAM) * (double)GP_GIB;
+    if (node <= host_ram) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_HOST_MEMORY_EXCEEDED, "hardware.host_ram_gib");
+    gp_argue_number(row, "host_bytes", node);
+    gp_argue_number(row, "host_ram_bytes", host_ram);
+}
+
+static void warn_of_memory(gp_plan *plan) {
+    const gp_stage_ledger *stage = &plan->stages[plan->peak.stage];
+    uint64_t usable = plan->device.usable_bytes;
+    if (plan->verdict != GP_NO && plan->peak.bytes > usable - usable / 10) {
+        gp_diagnostic *row = warn(plan, GP_CODE_NO_HEADROOM, "");
+        gp_argue_number(row, "peak_bytes", (double)plan->peak.bytes);
+        gp_argue_number(row, "usable_bytes", (double)usable);
+    }
+    uint64_t logits = gp_plan_item_bytes(stage, GP_ITEM_LOGITS, stage->peak_phase);
+    if (logits <= stage->peak_bytes / 3) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_LOGITS_DOMINATE, "train.loss");
+    gp_argue_number(row, "logits_bytes", (double)logits);
+    gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);
+}
+
+void gp_advise_warnings(gp_plan *plan) {
+    warn_of_memory(plan);
+    warn_of_host_memory(plan);
+    warn_of_splits(plan);
+    warn_of_length(plan);
+    if (!gp_is_training(&plan->job)) return;
+    warn_of_needless_split(plan);
+    warn_of_needless_sharding(plan);
+    if (gp_is_adapter(&plan->job)) warn_of_adapters(plan);
+    if (gp_choice_is(&plan->job, GP_FIELD_PRECISION, "fp16")) warn(plan, GP_CODE_FP16_OVERFLOW, "train.precision");
+}

@@ -1,0 +1,280 @@
+/* answer.c: one request, one report. Each operation reads its own members; whatever goes wrong is a row of `faults`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "gpuplan.h"
+#include "link.h"
+#include "planner.h"
+#include "report.h"
+#include "request.h"
+#include "text.h"
+
+/* What one request needs besides its tree: too large for the stack of a WebAssembly module. */
+typedef struct {
+    gp_job job;
+    gp_plan plan;
+} workspace;
+
+typedef struct {
+    const cJSON *tree;
+    gp_diagnostics *faults; /* of the workspace's plan */
+    workspace *space;
+    gp_writer *writer;
+} call;
+
+typedef struct {
+    const char *op;
+    const char *members; /* besides gpuplan and op, separated by spaces */
+    void (*answer)(call *request);
+} operation;
+
+static void answer_plan(call *request);
+static void answer_link(call *request);
+static void answer_catalog(call *request);
+static void answer_explain(call *request);
+static void answer_version(call *request);
+
+static const operation operations[] = {
+    {"plan", "job link detail", answer_plan},      {"link", "job link", answer_link},
+    {"catalog", "kind filter", answer_catalog},    {"explain", "id", answer_explain},
+    {"version", "", answer_version},
+};
+enum { OPERATION_COUNT = sizeof operations / sizeof operations[0] };
+
+static const cJSON *member(const call *request, const char *key) {
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(request->tree, key);
+    return cJSON_IsNull(value) ? NULL : value;
+}
+
+static void expect(call *request, const char *path, const char *expected) {
+    gp_argue_text(gp_diagnose(request->faults, GP_CODE_WRONG_TYPE, path), "expected", expected);
+}
+
+/* Text of an optional member; NULL when it is absent or, with a row, not a text. */
+static const char *text_member(call *request, const char *key) {
+    const cJSON *value = member(request, key);
+    if (value == NULL) return NULL;
+    if (cJSON_IsString(value)) return value->valuestring;
+    expect(request, key, "text");
+    return NULL;
+}
+
+static void require(call *request, const char *key) {
+    if (member(request, key) == NULL) gp_diagnose(request->faults, GP_CODE_MISSING, key);
+}
+
+static void write_faults(call *request) {
+    gp_report_diagnostics(request->writer, "errors", request->faults, GP_SEVERITY_ERROR);
+    gp_report_diagnostics(request->writer, "warnings", request->faults, GP_SEVERITY_WARNING);
+}
+
+/* The job of a request, from its `job` or `link`; a tree made from a link is the caller's, through `owned`. */
+static const cJSON *find_job(call *request, cJSON **owned) {
+    const cJSON *job = member(request, "job");
+    const char *link = text_member(request, "link");
+    *owned = NULL;
+    if (job != NULL) {
+        if (cJSON_IsObject(job)) return job;
+        expect(request, "job", "object");
+        return NULL;
+    }
+    if (link == NULL) {
+        if (member(request, "link") == NULL) require(request, "job");
+        return NULL;
+    }
+    *owned = gp_link_decode(link, request->faults);
+    if (*owned == NULL) gp_diagnose(request->faults, GP_CODE_OUT_OF_MEMORY, "");
+    return *owned;
+}
+
+static bool wants_brief(call *request) {
+    const char *detail = text_member(request, "detail");
+    if (detail == NULL || strcmp(detail, "full") == 0) return false;
+    if (strcmp(detail, "brief") == 0) return true;
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "detail");
+    gp_argue_text(row, "value", detail);
+    gp_argue_text(row, "choices", "brief, full");
+    return false;
+}
+
+static void answer_plan(call *request) {
+    gp_plan *plan = &request->space->plan;
+    cJSON *owned = NULL;
+    bool brief = wants_brief(request);
+    const cJSON *job = find_job(request, &owned);
+    plan->stages = NULL;
+    bool planned = false;
+    if (job != NULL) {
+        gp_job_read(job, &request->space->job, request->faults);
+        planned = gp_plan_make(&request->space->job, !brief, plan);
+    }
+    char *link = planned && !brief ? gp_link_encode(job) : NULL;
+    if (planned)
+        gp_report_plan(request->writer, plan, brief, link);
+    else
+        write_faults(request);
+    free(link);
+    gp_plan_release(plan);
+    cJSON_Delete(owned);
+}
+
+static void write_tree(gp_writer *writer, const char *key, const cJSON *tree) {
+    char *text = cJSON_PrintUnformatted(tree);
+    if (text == NULL)
+        writer->failed = true;
+    else
+        gp_write_raw(writer, key, text);
+    cJSON_free(text);
+}
+
+static void answer_link(call *request) {
+    cJSON *owned = NULL;
+    const cJSON *job = find_job(request, &owned);
+    char *link = job != NULL ? gp_link_encode(job) : NULL;
+    if (job != NULL && link == NULL) gp_diagnose(request->faults, GP_CODE_OUT_OF_MEMORY, "");
+    if (gp_has_errors(request->faults))
+        write_faults(request);
+    else
+        gp_report_diagnostics(request->writer, "warnings", request->faults, GP_SEVERITY_WARNING);
+    if (owned != NULL) write_tree(request->writer, "job", owned);
+    gp_write_known_text(request->writer, "link", link);
+    free(link);
+    cJSON_Delete(owned);
+}
+
+static void answer_catalog(call *request) {
+    const char *kind = text_member(request, "kind"), *filter = text_member(request, "filter");
+    require(request, "kind");
+    if (gp_has_errors(request->faults)) {
+        write_faults(request);
+        return;
+    }
+    if (gp_report_catalog(request->writer, kind, filter != NULL ? filter : "")) return;
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "kind");
+    gp_argue_text(row, "value", kind);
+    gp_argue_text(row, "choices", "models, gpus, fields, formulas");
+    write_faults(request);
+}
+
+/* The nearest formula or item to an id that is neither. */
+static void refuse_id(call *request, const char *id) {
+    gp_nearest search;
+    gp_nearest_start(&search, id, strlen(id));
+    for (int i = 0; gp_formula_at(i) != NULL; i++)
+        gp_nearest_offer(&search, gp_formula_at(i)->id, strlen(gp_formula_at(i)->id));
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "id");
+    gp_argue_text(row, "value", id);
+    if (search.best != NULL) gp_argue_text(row, "nearest", search.best);
+    write_faults(request);
+}
+
+static void answer_explain(call *request) {
+    const char *id = text_member(request, "id");
+    require(request, "id");
+    if (gp_has_errors(request->faults))
+        write_faults(request);
+    else if (!gp_report_explain(request->writer, id))
+        refuse_id(request, id);
+}
+
+static void answer_version(call *request) {
+    if (gp_has_errors(request->faults)) {
+        write_faults(request);
+        return;
+    }
+    gp_write_whole(request->writer, "grammar", GP_GRAMMAR_VERSION);
+    gp_write_whole(request->writer, "link", GP_LINK_VERSION);
+}
+
+static void check_version(call *request) {
+    const cJSON *version = member(request, "gpuplan");
+    if (version == NULL) return;
+    if (!cJSON_IsNumber(version)) {
+        expect(request, "gpuplan", "integer");
+        return;
+    }
+    if (version->valuedouble >= 1 && version->valuedouble <= GP_GRAMMAR_VERSION) return;
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNSUPPORTED_VERSION, "gpuplan");
+    gp_argue_number(row, "value", version->valuedouble);
+    gp_argue_number(row, "newest", GP_GRAMMAR_VERSION);
+}
+
+/* True when `key` is one of the words of `list`; each is offered to the search besides. */
+static bool is_listed(const char *list, const char *key, gp_nearest *search) {
+    size_t key_length = strlen(key);
+    while (list[0] != '\0') {
+        size_t length = strcspn(list, " ");
+        if (length == key_length && memcmp(list, key, length) == 0) return true;
+        gp_nearest_offer(search, list, length);
+        list += length;
+        if (list[0] == ' ') list++;
+    }
+    return false;
+}
+
+static void check_keys(call *request, const char *members) {
+    for (const cJSON *item = request->tree->child; item != NULL; item = item->next) {
+        gp_nearest search;
+        gp_nearest_start(&search, item->string, strlen(item->string));
+        if (is_listed("gpuplan op", item->string, &search) || is_listed(members, item->string, &search)) continue;
+        gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_KEY, item->string);
+        char nearest[GP_NAME_BYTES];
+        if (search.best == NULL) continue;
+        gp_text_copy(nearest, sizeof nearest, search.best, search.best_length);
+        gp_argue_text(row, "nearest", nearest);
+    }
+}
+
+static const operation *find_operation(call *request) {
+    const char *op = text_member(request, "op");
+    require(request, "op");
+    if (op == NULL) return NULL;
+    gp_nearest search;
+    gp_nearest_start(&search, op, strlen(op));
+    for (int i = 0; i < OPERATION_COUNT; i++) {
+        if (strcmp(operations[i].op, op) == 0) return &operations[i];
+        gp_nearest_offer(&search, operations[i].op, strlen(operations[i].op));
+    }
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_OPERATION, "op");
+    gp_argue_text(row, "value", op);
+    if (search.best != NULL) gp_argue_text(row, "nearest", search.best);
+    return NULL;
+}
+
+static void answer(call *request) {
+    const operation *found = request->tree != NULL ? find_operation(request) : NULL;
+    gp_report_begin(request->writer, found != NULL ? found->op : NULL);
+    if (request->tree != NULL) check_version(request);
+    if (found == NULL) {
+        write_faults(request);
+    } else {
+        check_keys(request, found->members);
+        found->answer(request);
+    }
+    gp_report_end(request->writer);
+}
+
+char *gp_answer_bytes(const char *text, size_t length) {
+    gp_writer writer;
+    gp_writer_start(&writer);
+    workspace *space = malloc(sizeof *space);
+    if (space == NULL) {
+        free(gp_writer_finish(&writer));
+        return NULL;
+    }
+    gp_diagnostics *faults = &space->plan.diagnostics;
+    gp_diagnostics_clear(faults);
+    cJSON *tree = gp_request_parse(text, length, faults);
+    call request = {.tree = tree, .faults = faults, .space = space, .writer = &writer};
+    answer(&request);
+    cJSON_Delete(tree);
+    free(space);
+    return gp_writer_finish(&writer);
+}
+
+char *gp_answer(const char *text) { return gp_answer_bytes(text, text != NULL ? strlen(text) : 0); }
+
+void gp_free(char *report) { free(report); }
+
+const char *gp_version(void) { return GP_VERSION; }

@@ -1,0 +1,207 @@
+#include "derive.h"
+
+#include <string.h>
+
+#include "format.h"
+#include "text.h"
+
+enum { LEDGER_DETAILED, LEDGER_TEXTBOOK };
+
+static int64_t choice_index(gp_field field, const char *choice) {
+    int count = gp_choice_count(field);
+    for (int i = 0; i < count; i++) {
+        int length = 0;
+        const char *text = gp_choice_text(field, i, &length);
+        if (gp_text_is(choice, text, (size_t)length)) return i;
+    }
+    return -1;
+}
+
+void gp_set_choice(gp_job *job, gp_field field, const char *choice, gp_origin origin) {
+    gp_set_whole(job, field, choice_index(field, choice), origin);
+    job->settings[field].text = choice;
+}
+
+bool gp_choice_is(const gp_job *job, gp_field field, const char *choice) {
+    return gp_known(job, field) && gp_whole(job, field) == choice_index(field, choice);
+}
+
+static bool is_given(const gp_job *job, gp_field field) { return gp_origin_of(job, field) == GP_GIVEN; }
+static bool is_auto(const gp_job *job, gp_field field) { return gp_origin_of(job, field) == GP_AUTO; }
+
+static void derive_choice(gp_job *job, gp_field field, const char *choice) {
+    if (is_auto(job, field)) gp_set_choice(job, field, choice, GP_DERIVED);
+}
+
+/* Degrees that are given fix the count when it is not given: each GPU has one place in the grid. */
+static void derive_count(gp_job *job) {
+    static const gp_field training[] = {GP_FIELD_TP, GP_FIELD_PP, GP_FIELD_CP, GP_FIELD_DP};
+    static const gp_field inference[] = {GP_FIELD_INFER_TP, GP_FIELD_INFER_PP, GP_FIELD_INFER_DP};
+    bool train = gp_is_training(job);
+    const gp_field *fields = train ? training : inference;
+    int count = train ? 4 : 3;
+    if (is_given(job, GP_FIELD_COUNT) || is_auto(job, GP_FIELD_COUNT)) return;
+    uint64_t product = 1;
+    for (int i = 0; i < count; i++)
+        if (is_given(job, fields[i])) product = gp_mul(product, (uint64_t)gp_whole(job, fields[i]));
+    double most = gp_field_info(GP_FIELD_COUNT)->max;
+    if (product > 1 && (double)product <= most) gp_set_whole(job, GP_FIELD_COUNT, (int64_t)product, GP_DERIVED);
+}
+
+/* The framework a task is usually run with: Megatron where the model itself is split, DeepSpeed for states sharded
+ * over several GPUs, the plain trainer on one, PEFT for adapters. */
+static void derive_framework(gp_job *job) {
+    if (!is_auto(job, GP_FIELD_FRAMEWORK)) return;
+    bool split = (is_given(job, GP_FIELD_TP) && gp_whole(job, GP_FIELD_TP) > 1) ||
+                 (is_given(job, GP_FIELD_PP) && gp_whole(job, GP_FIELD_PP) > 1);
+    bool one_gpu = gp_known(job, GP_FIELD_COUNT) && gp_whole(job, GP_FIELD_COUNT) == 1;
+    const char *name = gp_is_adapter(job) ? "peft" : one_gpu ? "hf-trainer" : "deepspeed";
+    if (gp_task_of(job) == GP_PRETRAIN || (split && !gp_is_adapter(job))) name = "megatron";
+    gp_set_choice(job, GP_FIELD_FRAMEWORK, name, GP_DERIVED);
+    /* A framework that was not asked for is taken with the course's mixed precision: 16-bit weights and an fp32 master
+     * copy. One that was asked for keeps its own habit (recipe.c). */
+    bool mixed = !gp_choice_is(job, GP_FIELD_PRECISION, "fp32") && !gp_choice_is(job, GP_FIELD_TRAIN_WEIGHTS, "fp32");
+    bool keeps_master = !gp_is_adapter(job) && mixed && !gp_choice_is(job, GP_FIELD_OPTIMIZER, "adamw-bf16-states");
+    if (is_auto(job, GP_FIELD_MASTER_WEIGHTS)) gp_set_whole(job, GP_FIELD_MASTER_WEIGHTS, keeps_master, GP_DERIVED);
+}
+
+static void refuse(const gp_job *job, gp_code code, gp_field field, const gp_device *device,
+                   gp_diagnostics *diagnostics) {
+    char value[48];
+    gp_setting_text(job, field, value, sizeof value);
+    gp_diagnostic *row = gp_diagnose(diagnostics, code, gp_field_info(field)->path);
+    gp_argue_text(row, "value", value);
+    gp_argue_text(row, "gpu", device->name);
+}
+
+static void give_way(gp_code code, const char *path, const gp_device *device, const char *used,
+                     gp_diagnostics *diagnostics) {
+    gp_diagnostic *row = gp_diagnose(diagnostics, code, path);
+    gp_argue_text(row, "gpu", device->name);
+    gp_argue_text(row, "used", used);
+}
+
+/* A device without a catalogue row is taken to have every format: nothing is known against it. */
+static void derive_precision(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
+    const gp_gpu_row *row = device->row;
+    bool bf16 = row == NULL || row->bf16;
+    if (is_auto(job, GP_FIELD_PRECISION)) {
+        gp_set_choice(job, GP_FIELD_PRECISION, bf16 ? "bf16" : "fp16", GP_DERIVED);
+        if (!bf16) give_way(GP_CODE_BF16_NOT_ON_GPU, "train.precision", device, "fp16", diagnostics);
+        return;
+    }
+    bool wants_fp8 = gp_choice_is(job, GP_FIELD_PRECISION, "fp8");
+    bool wants_block = gp_choice_is(job, GP_FIELD_PRECISION, "mxfp8") || gp_choice_is(job, GP_FIELD_PRECISION, "nvfp4");
+    bool lacks = (!bf16 && gp_choice_is(job, GP_FIELD_PRECISION, "bf16")) || (row != NULL && wants_fp8 && !row->fp8) ||
+                 (row != NULL && wants_block && !row->fp4);
+    if (lacks) refuse(job, GP_CODE_FORMAT_NOT_ON_GPU, GP_FIELD_PRECISION, device, diagnostics);
+}
+
+static void derive_attention(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
+    bool flash = device->row == NULL ? !device->is_host : device->row->flash_attention_2;
+    if (is_auto(job, GP_FIELD_ATTENTION)) {
+        gp_set_choice(job, GP_FIELD_ATTENTION, flash ? "flash" : "sdpa", GP_DERIVED);
+        if (!flash) give_way(GP_CODE_FLASH_NOT_ON_GPU, "train.attention", device, "sdpa", diagnostics);
+    } else if (!flash && gp_choice_is(job, GP_FIELD_ATTENTION, "flash")) {
+        refuse(job, GP_CODE_ATTENTION_NOT_ON_GPU, GP_FIELD_ATTENTION, device, diagnostics);
+    }
+}
+
+static void refuse_format(gp_field field, const char *name, const char *nearest, gp_diagnostics *diagnostics) {
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_UNKNOWN_FORMAT, gp_field_info(field)->path);
+    gp_argue_text(row, "value", name);
+    if (nearest[0] != '\0') gp_argue_text(row, "nearest", nearest);
+}
+
+static void check_weight_format(const gp_job *job, gp_diagnostics *diagnostics) {
+    gp_format scratch;
+    const char *name = job->settings[GP_FIELD_WEIGHTS].text;
+    if (!gp_known(job, GP_FIELD_WEIGHTS) || name == NULL || gp_known(job, GP_FIELD_WEIGHT_BITS)) return;
+    if (gp_format_find(name, &scratch) == NULL)
+        refuse_format(GP_FIELD_WEIGHTS, name, gp_format_nearest(name), diagnostics);
+}
+
+/* Engines keep the cache in the 16-bit type they compute in. */
+static void derive_cache_format(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
+    const char *name = job->settings[GP_FIELD_KV].text;
+    bool bf16 = device->row == NULL || device->row->bf16;
+    bool llama_cpp = gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
+    if (!gp_known(job, GP_FIELD_KV) || gp_choice_is(job, GP_FIELD_KV, "auto"))
+        gp_set_choice(job, GP_FIELD_KV, llama_cpp ? "f16" : bf16 ? "bf16" : "fp16", GP_DERIVED);
+    else if (gp_whole(job, GP_FIELD_KV) < 0 && name != NULL && !(gp_kv_bits(name) > 0))
+        refuse_format(GP_FIELD_KV, name, "", diagnostics);
+}
+
+static void derive_context(gp_job *job) {
+    if (gp_origin_of(job, GP_FIELD_CONTEXT) != GP_ABSENT) return;
+    int64_t tokens = gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT);
+    if (gp_known(job, GP_FIELD_SEQUENCES) && gp_known(job, GP_FIELD_CONTEXT_PER_SEQUENCE)) {
+        uint64_t all = gp_mul((uint64_t)gp_whole(job, GP_FIELD_SEQUENCES),
+                              (uint64_t)gp_whole(job, GP_FIELD_CONTEXT_PER_SEQUENCE));
+        double most = gp_field_info(GP_FIELD_CONTEXT)->max;
+        tokens = (double)all < most ? (int64_t)all : (int64_t)most;
+    }
+    gp_set_whole(job, GP_FIELD_CONTEXT, tokens > 0 ? tokens : 1, GP_DERIVED);
+}
+
+static void derive_inference(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
+    bool bf16 = device->row == NULL || device->row->bf16;
+    const char *weights = job->settings[GP_FIELD_WEIGHTS].text;
+    if (!bf16 && weights != NULL && strcmp(weights, "bf16") == 0) {
+        job->settings[GP_FIELD_WEIGHTS].text = "fp16";
+        job->settings[GP_FIELD_WEIGHTS].origin = GP_DERIVED;
+        give_way(GP_CODE_BF16_NOT_ON_GPU, "infer.weights", device, "fp16", diagnostics);
+    }
+    check_weight_format(job, diagnostics);
+    derive_cache_format(job, device, diagnostics);
+    derive_context(job);
+    /* vLLM's own default of gpu_memory_utilization (vllm/config). */
+    bool detailed = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_DETAILED;
+    gp_setting *share = &job->settings[GP_FIELD_MEMORY_UTILIZATION];
+    if (detailed && share->origin == GP_ABSENT && gp_choice_is(job, GP_FIELD_ENGINE, "vllm")) {
+        share->origin = GP_DERIVED;
+        share->real = 0.9;
+    }
+}
+
+void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
+    derive_count(job);
+    if (!gp_is_training(job)) {
+        derive_inference(job, device, diagnostics);
+        return;
+    }
+    derive_precision(job, device, diagnostics);
+    derive_attention(job, device, diagnostics);
+    derive_framework(job);
+}
+
+static void derive_whole(gp_job *job, gp_field field, int64_t value) {
+    bool follows = gp_origin_of(job, field) == GP_DEFAULT && gp_whole(job, field) != value;
+    if (!gp_known(job, field) || follows) gp_set_whole(job, field, value, GP_DERIVED);
+}
+
+/* Storage types of full training, as the framework chose them. */
+static void derive_storage(gp_job *job, const gp_recipe *recipe) {
+    const char *compute = gp_choice_is(job, GP_FIELD_PRECISION, "fp16") ? "fp16" : "bf16";
+    if (!gp_is_adapter(job))
+        derive_choice(job, GP_FIELD_TRAIN_WEIGHTS,
+                      recipe->other_bits > 16 ? "fp32" : recipe->other_bits < 16 ? "fp8" : compute);
+    derive_whole(job, GP_FIELD_MASTER_WEIGHTS, recipe->master_bytes > 0);
+    if (is_auto(job, GP_FIELD_GRAD_DTYPE)) {
+        job->settings[GP_FIELD_GRAD_DTYPE].text = recipe->gradient_bytes > 2 ? "fp32" : compute;
+        job->settings[GP_FIELD_GRAD_DTYPE].origin = GP_DERIVED;
+    }
+}
+
+void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
+    bool train = gp_is_training(job);
+    derive_whole(job, GP_FIELD_COUNT, layout->gpus);
+    derive_whole(job, train ? GP_FIELD_TP : GP_FIELD_INFER_TP, layout->tp);
+    derive_whole(job, train ? GP_FIELD_PP : GP_FIELD_INFER_PP, layout->pp);
+    derive_whole(job, train ? GP_FIELD_DP : GP_FIELD_INFER_DP, layout->dp);
+    if (!train) return;
+    derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum);
+    derive_whole(job, GP_FIELD_GLOBAL_BATCH, layout->global_batch);
+    derive_whole(job, GP_FIELD_SEQUENCE_PARALLEL, layout->sequence_parallel);
+    derive_storage(job, &layout->recipe);
+}

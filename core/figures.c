@@ -1,0 +1,99 @@
+#include "figures.h"
+
+/* Cache of one token on one GPU of a stage: its layers' part of the whole model's, and its KV heads' part of that. */
+static double token_share(const gp_plan *plan, const gp_stage_share *share) {
+    double layers = (double)share->layers / (double)plan->model.shape.layers;
+    double heads = (double)share->kv_heads / (double)plan->model.shape.kv_heads;
+    return (double)plan->kv.bytes_per_token * layers * heads;
+}
+
+/* What the engine takes on each GPU: its share of the visible memory, where it goes by a share, else all that is
+ * usable. */
+static double budget_bytes(const gp_plan *plan) {
+    double usable = (double)plan->device.usable_bytes;
+    if (!gp_known(&plan->job, GP_FIELD_MEMORY_UTILIZATION) || plan->device.capacity_bytes == 0) return usable;
+    double share = gp_real(&plan->job, GP_FIELD_MEMORY_UTILIZATION) * (double)plan->device.capacity_bytes;
+    return share < usable ? share : usable;
+}
+
+/* Cache of the whole job: each stage's cache without the copies of KV heads that tensor parallelism makes, times the
+ * replicas. */
+static uint64_t job_cache(const gp_plan *plan) {
+    double bytes = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        double ranks = (double)plan->model.shape.kv_heads / (double)stage->share.kv_heads;
+        bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
+    }
+    return gp_bytes_from_double(bytes * (double)plan->layout.dp);
+}
+
+/* Left for the cache on a GPU of a stage: of the phases in which the cache is alive, the one with the least room. */
+static double room_for_cache(const gp_stage_ledger *stage, double budget) {
+    double room = budget;
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+        uint64_t cache = gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, (gp_phase)phase);
+        if (cache == 0) continue;
+        double left = budget - (double)(stage->phase_bytes[phase] - cache);
+        if (left < room) room = left;
+    }
+    return room > 0 ? room : 0;
+}
+
+static void fill_pool(gp_plan *plan) {
+    double budget = budget_bytes(plan), pool = 0, tokens = (double)GP_EXACT_MAX;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        double left = room_for_cache(stage, budget);
+        pool += left * (double)stage->share.gpus;
+        double held = left / token_share(plan, &stage->share);
+        if (held < tokens) tokens = held;
+    }
+    plan->kv.pool_bytes = (uint64_t)(pool < (double)GP_EXACT_MAX ? pool : (double)GP_EXACT_MAX);
+    tokens = (double)(uint64_t)tokens * (double)plan->layout.dp;
+    plan->kv.max_tokens = (uint64_t)(tokens < (double)GP_EXACT_MAX ? tokens : (double)GP_EXACT_MAX);
+}
+
+static uint64_t solved_or_largest(gp_plan *plan, gp_field field) {
+    for (int i = 0; i < plan->solution_count; i++)
+        if (plan->solutions[i].field == field && plan->solutions[i].fails_at > 0)
+            return (double)plan->solutions[i].fails_at > 1 ? (uint64_t)plan->solutions[i].value : 0;
+    uint64_t fails_at = 0;
+    return gp_solve_largest(plan, field, 1, &fails_at);
+}
+
+void gp_figures_kv(gp_plan *plan) {
+    plan->kv.bytes_per_token = gp_kv_bytes_per_token(&plan->job, &plan->model);
+    if (plan->kv.bytes_per_token == 0) return;
+    plan->kv.bytes = job_cache(plan);
+    fill_pool(plan);
+    plan->kv.max_context = solved_or_largest(plan, GP_FIELD_CONTEXT);
+    plan->kv.max_concurrency = solved_or_largest(plan, GP_FIELD_CONCURRENCY);
+}
+
+/* Training computes 6 FLOP per parameter and token: 2 forward, 4 backward (Kaplan et al. 2020, arXiv:2001.08361,
+ * section 2.1). The GPUs of the job share a global batch's tokens and parameters between them. */
+static void fill_step(gp_plan *plan) {
+    const gp_layout *layout = &plan->layout;
+    double params = plan->model.stated_params > 0 ? plan->model.stated_params : (double)plan->model.total_params;
+    double flops = gp_real(&plan->job, GP_FIELD_TEXTBOOK_FLOPS);
+    double tokens = (double)layout->global_batch * (double)layout->seq_len;
+    double gpus = (double)layout->gpus;
+    plan->time.step_s = 6 * params * (tokens / gpus) / flops;
+    plan->time.tokens_per_s = tokens / plan->time.step_s;
+    plan->time.tokens_per_s_per_gpu = plan->time.tokens_per_s / gpus;
+}
+
+void gp_figures_time(gp_plan *plan) {
+    enum { DETAILED, TEXTBOOK };
+    const gp_job *job = &plan->job;
+    if (!gp_is_training(job)) return;
+    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK;
+    if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);
+    /* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
+     * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). */
+    double stages = (double)plan->layout.pp, batches = (double)plan->layout.grad_accum * (double)plan->layout.vpp;
+    if (plan->layout.pp > 1) plan->time.bubble = (stages - 1) / (batches + stages - 1);
+    if (gp_known(job, GP_FIELD_TEXTBOOK_SPEEDUP))
+        plan->time.efficiency = gp_real(job, GP_FIELD_TEXTBOOK_SPEEDUP) / (double)plan->layout.gpus;
+}

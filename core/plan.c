@@ -1,0 +1,159 @@
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "derive.h"
+
+const char *gp_verdict_key(gp_verdict verdict) {
+    static const char *const keys[] = {"fits", "tight", "no"};
+    return keys[verdict];
+}
+
+/* True when a fault of `path` or of something inside it is already known. */
+static bool is_reported(const gp_diagnostics *diagnostics, const char *path) {
+    size_t length = strlen(path);
+    for (int i = 0; i < diagnostics->count; i++) {
+        const gp_diagnostic *row = &diagnostics->rows[i];
+        if (gp_code_severity(row->code) != GP_SEVERITY_ERROR || strncmp(row->path, path, length) != 0) continue;
+        if (row->path[length] == '\0' || row->path[length] == '.') return true;
+    }
+    return false;
+}
+
+/* Two fields that grow at each other's expense have no maximum together. */
+static void check_maxima(const gp_job *job, gp_diagnostics *diagnostics) {
+    const char *first = job->model.params_max ? "model.params" : NULL;
+    for (int field = 0; field < GP_FIELD_TOTAL; field++) {
+        if (job->settings[field].origin != GP_MAX) continue;
+        const char *path = gp_field_info((gp_field)field)->path;
+        if (first == NULL)
+            first = path;
+        else
+            gp_argue_text(gp_diagnose(diagnostics, GP_CODE_SEVERAL_MAXIMA, path), "other", first);
+    }
+}
+
+/* A maximum or an open field of another task has no meaning, and nothing would ever fill it. */
+static void close_other_tasks(gp_job *job) {
+    int bit = 1 << gp_task_of(job);
+    for (int field = 0; field < GP_FIELD_TOTAL; field++) {
+        gp_setting *setting = &job->settings[field];
+        bool open = setting->origin == GP_MAX || setting->origin == GP_AUTO;
+        if (open && (gp_field_info((gp_field)field)->tasks & bit) == 0) setting->origin = GP_ABSENT;
+    }
+}
+
+static void reset(gp_plan *plan) {
+    plan->stages = NULL;
+    plan->stage_count = 0;
+    plan->peak = (gp_peak){0};
+    plan->verdict = GP_NO;
+    plan->binding_item = GP_ITEM_WEIGHTS;
+    plan->binding_bytes = 0;
+    plan->solution_count = 0;
+    plan->knob_count = 0;
+    plan->kv = (gp_kv_figures){0};
+    plan->time = (gp_time_figures){0};
+    gp_diagnostics_clear(&plan->scratch);
+}
+
+bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
+    reset(plan);
+    plan->request = request;
+    plan->job = *request;
+    close_other_tasks(&plan->job);
+    gp_diagnostics *diagnostics = &plan->diagnostics;
+    plan->device = (gp_device){0};
+    if (!is_reported(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
+    gp_derive_job(&plan->job, &plan->device, diagnostics);
+    check_maxima(&plan->job, diagnostics);
+    if (!is_reported(diagnostics, "model")) gp_model_build(&plan->job, &plan->model, diagnostics);
+    return !gp_has_errors(diagnostics);
+}
+
+static void take_stage(gp_peak *peak, const gp_stage_ledger *stage, int64_t index) {
+    if (stage->peak_bytes > peak->bytes) {
+        peak->bytes = stage->peak_bytes;
+        peak->stage = index;
+    }
+    if (stage->low_bytes > peak->low_bytes) peak->low_bytes = stage->low_bytes;
+    if (stage->high_bytes > peak->high_bytes) peak->high_bytes = stage->high_bytes;
+}
+
+/* Only the ends are asked: a stage between them holds no more layers and no more micro-batches than the first, which
+ * has the embedding besides. */
+gp_peak gp_plan_peak(const gp_job *job, const gp_model *model, const gp_layout *layout) {
+    gp_peak peak = {0};
+    gp_stage_ledger ledger;
+    gp_ledger_stage(job, model, layout, 0, &ledger);
+    take_stage(&peak, &ledger, 0);
+    if (layout->pp == 1) return peak;
+    gp_ledger_stage(job, model, layout, layout->pp - 1, &ledger);
+    take_stage(&peak, &ledger, layout->pp - 1);
+    return peak;
+}
+
+gp_verdict gp_plan_verdict(const gp_peak *peak, const gp_device *device) {
+    if (peak->bytes > device->usable_bytes) return GP_NO;
+    return peak->high_bytes > device->usable_bytes ? GP_TIGHT : GP_FITS;
+}
+
+uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < stage->count; i++) {
+        const gp_allocation *row = &stage->allocations[i];
+        if (row->id == id && (row->phases & GP_PHASE_BIT(phase)) != 0) bytes = gp_add(bytes, row->amount.bytes);
+    }
+    return bytes;
+}
+
+/* Items that are there whatever the job is. */
+static bool is_fixed(gp_item_id id) {
+    return id == GP_ITEM_CONTEXT || id == GP_ITEM_COMM_BUFFERS || id == GP_ITEM_GRAPHS || id == GP_ITEM_FRAGMENTATION;
+}
+
+static void find_binding(gp_plan *plan) {
+    const gp_stage_ledger *stage = &plan->stages[plan->peak.stage];
+    for (int id = 0; id < GP_ITEM_COUNT; id++) {
+        uint64_t bytes = gp_plan_item_bytes(stage, (gp_item_id)id, stage->peak_phase);
+        if (is_fixed((gp_item_id)id) || bytes <= plan->binding_bytes) continue;
+        plan->binding_item = (gp_item_id)id;
+        plan->binding_bytes = bytes;
+    }
+}
+
+static bool is_exact(const gp_plan *plan) {
+    if (plan->peak.high_bytes > GP_EXACT_MAX || plan->model.total_params > GP_EXACT_MAX) return false;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        if (gp_mul(stage->host_bytes, (uint64_t)plan->layout.per_node) > GP_EXACT_MAX) return false;
+        if (stage->saved_bytes > GP_EXACT_MAX) return false;
+        for (int row = 0; row < stage->count; row++)
+            if (stage->allocations[row].amount.bytes > GP_EXACT_MAX) return false;
+    }
+    return true;
+}
+
+bool gp_plan_measure(gp_plan *plan) {
+    plan->stage_count = plan->layout.pp;
+    plan->stages = malloc((size_t)plan->stage_count * sizeof *plan->stages);
+    if (plan->stages == NULL) {
+        gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
+        return false;
+    }
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        gp_ledger_stage(&plan->job, &plan->model, &plan->layout, i, &plan->stages[i]);
+        take_stage(&plan->peak, &plan->stages[i], i);
+    }
+    plan->verdict = gp_plan_verdict(&plan->peak, &plan->device);
+    find_binding(plan);
+    if (is_exact(plan)) return true;
+    gp_diagnose(&plan->diagnostics, GP_CODE_NUMBER_TOO_LARGE, "");
+    return false;
+}
+
+void gp_plan_release(gp_plan *plan) {
+    free(plan->stages);
+    plan->stages = NULL;
+}

@@ -1,0 +1,29 @@
+#include "planner.h"
+
+#include "advise.h"
+#include "assume.h"
+#include "figures.h"
+#include "solve.h"
+
+static bool is_exact(const gp_plan *plan) {
+    const gp_kv_figures *kv = &plan->kv;
+    return kv->bytes_per_token <= GP_EXACT_MAX && kv->bytes <= GP_EXACT_MAX;
+}
+
+bool gp_plan_make(const gp_job *job, bool detail, gp_plan *plan) {
+    if (!gp_plan_begin(job, plan) || !gp_solve(plan) || !gp_plan_measure(plan)) return false;
+    if (gp_is_training(job))
+        gp_figures_time(plan);
+    else
+        gp_figures_kv(plan);
+    if (!is_exact(plan)) {
+        gp_diagnose(&plan->diagnostics, GP_CODE_NUMBER_TOO_LARGE, "");
+        return false;
+    }
+    gp_advise_warnings(plan);
+    if (!detail) return true;
+    gp_advise_steps(plan);
+    gp_advise_knobs(plan);
+    gp_assume(plan);
+    return !gp_has_errors(&plan->diagnostics);
+}

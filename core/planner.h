@@ -1,0 +1,12 @@
+/* planner.h: a job's whole plan, from the request to the advice. */
+#ifndef GP_PLANNER_H
+#define GP_PLANNER_H
+
+#include "plan.h"
+
+/* Plans a job. plan->diagnostics must be cleared, or hold what was found in reading the job: then the plan stops before
+ * the solver, once every other fault is found too. With `detail`, fills steps, knobs and assumptions; without, only what
+ * a brief report prints. False when there are errors. `job` must outlive the plan, which must be released either way. */
+bool gp_plan_make(const gp_job *job, bool detail, gp_plan *plan);
+
+#endif

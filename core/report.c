@@ -1,0 +1,200 @@
+#include "report.h"
+
+#include "gpuplan.h"
+
+void gp_report_begin(gp_writer *writer, const char *op) {
+    gp_write_open(writer, NULL, '{');
+    gp_write_whole(writer, "gpuplan", GP_GRAMMAR_VERSION);
+    if (op != NULL) gp_write_text(writer, "op", op);
+    gp_write_text(writer, "version", GP_VERSION);
+}
+
+void gp_report_end(gp_writer *writer) { gp_write_close(writer, '}'); }
+
+static void write_diagnostic(gp_writer *writer, const gp_diagnostic *row) {
+    gp_write_open(writer, NULL, '{');
+    gp_write_text(writer, "code", gp_code_key(row->code));
+    gp_write_text(writer, "path", row->path);
+    gp_write_open(writer, "args", '{');
+    for (int i = 0; i < row->argument_count; i++) {
+        const gp_argument *argument = &row->arguments[i];
+        if (argument->kind == GP_ARGUMENT_NUMBER)
+            gp_write_number(writer, argument->name, argument->number);
+        else
+            gp_write_text(writer, argument->name, argument->text);
+    }
+    gp_write_close(writer, '}');
+    gp_write_close(writer, '}');
+}
+
+void gp_report_diagnostics(gp_writer *writer, const char *key, const gp_diagnostics *diagnostics,
+                           gp_severity severity) {
+    gp_write_open(writer, key, '[');
+    for (int i = 0; i < diagnostics->count; i++)
+        if (gp_code_severity(diagnostics->rows[i].code) == severity) write_diagnostic(writer, &diagnostics->rows[i]);
+    gp_write_close(writer, ']');
+}
+
+static void write_binding(gp_writer *writer, const gp_plan *plan) {
+    uint64_t peak = plan->peak.bytes, usable = plan->device.usable_bytes;
+    gp_write_open(writer, "binding", '{');
+    gp_write_text(writer, "item", gp_item_key(plan->binding_item));
+    gp_write_whole(writer, "stage", plan->peak.stage);
+    gp_write_text(writer, "phase", gp_phase_key(plan->stages[plan->peak.stage].peak_phase));
+    gp_write_bytes(writer, "bytes", plan->binding_bytes);
+    gp_write_bytes(writer, "peak_bytes", peak);
+    gp_write_bytes(writer, "usable_bytes", usable);
+    if (peak > usable)
+        gp_write_bytes(writer, "over_bytes", peak - usable);
+    else
+        gp_write_bytes(writer, "spare_bytes", usable - peak);
+    gp_write_close(writer, '}');
+}
+
+/* The last part of a field's path. */
+static const char *short_name(gp_field field) {
+    if (field == GP_FIELD_TOTAL) return "params";
+    const char *path = gp_field_info(field)->path, *last = path;
+    for (; *path != '\0'; path++)
+        if (*path == '.') last = path + 1;
+    return last;
+}
+
+static void write_solutions(gp_writer *writer, const gp_plan *plan) {
+    gp_write_open(writer, "solved", '{');
+    for (int i = 0; i < plan->solution_count; i++) {
+        const gp_solution *solution = &plan->solutions[i];
+        const char *name = short_name(solution->field);
+        char text[GP_CHANGE_BYTES];
+        if (solution->field < GP_FIELD_TOTAL && gp_field_info(solution->field)->kind == GP_KIND_CHOICE) {
+            gp_setting_text(&plan->job, solution->field, text, sizeof text);
+            gp_write_text(writer, name, text);
+        } else {
+            gp_write_number(writer, name, solution->value);
+        }
+    }
+    gp_write_close(writer, '}');
+    gp_write_open(writer, "fails_at", '{');
+    for (int i = 0; i < plan->solution_count; i++)
+        gp_write_known(writer, short_name(plan->solutions[i].field), plan->solutions[i].fails_at);
+    gp_write_close(writer, '}');
+}
+
+static void write_params(gp_writer *writer, const gp_plan *plan) {
+    gp_write_open(writer, "params", '{');
+    gp_write_bytes(writer, "total", plan->model.total_params);
+    gp_write_bytes(writer, "active", plan->model.total_params);
+    gp_write_bytes(writer, "trainable", plan->model.trainable_params);
+    gp_write_known(writer, "adapter", (double)plan->model.adapter_params);
+    gp_write_known(writer, "stated", plan->model.stated_params);
+    gp_write_close(writer, '}');
+}
+
+static const char *model_source(const gp_plan *plan) {
+    if (plan->model.row != NULL) return plan->model.row->source;
+    return plan->request->model.source == GP_MODEL_CONFIG ? "config" : "shapes";
+}
+
+static void write_model(gp_writer *writer, const gp_plan *plan) {
+    const gp_shape *shape = &plan->model.shape;
+    gp_write_open(writer, "model", '{');
+    if (plan->model.row != NULL) gp_write_text(writer, "id", plan->model.row->id);
+    gp_write_known_text(writer, "name", plan->model.name);
+    gp_write_known_text(writer, "model_type", shape->model_type);
+    gp_write_whole(writer, "layers", shape->layers);
+    gp_write_whole(writer, "hidden", shape->hidden);
+    gp_write_whole(writer, "heads", shape->heads);
+    gp_write_whole(writer, "kv_heads", shape->kv_heads);
+    gp_write_whole(writer, "head_dim", shape->head_dim);
+    gp_write_whole(writer, "ffn", shape->ffn);
+    gp_write_whole(writer, "vocab", shape->vocab);
+    gp_write_switch(writer, "tied_embeddings", shape->tied_embeddings);
+    gp_write_switch(writer, "gated_ffn", shape->gated_ffn);
+    gp_write_known(writer, "max_context", (double)shape->max_context);
+    gp_write_text(writer, "source", model_source(plan));
+    gp_write_close(writer, '}');
+}
+
+static void write_hardware(gp_writer *writer, const gp_plan *plan) {
+    const gp_device *device = &plan->device;
+    gp_write_open(writer, "hardware", '{');
+    gp_write_text(writer, "gpu", device->name);
+    gp_write_whole(writer, "count", plan->layout.gpus);
+    gp_write_whole(writer, "per_node", plan->layout.per_node);
+    gp_write_known(writer, "capacity_bytes", (double)device->capacity_bytes);
+    gp_write_bytes(writer, "usable_bytes", device->usable_bytes);
+    gp_write_known(writer, "nominal_gb", device->nominal_gb);
+    if (device->row != NULL) gp_write_known_text(writer, "source", device->row->source);
+    gp_write_close(writer, '}');
+}
+
+static void write_training_degrees(gp_writer *writer, const gp_plan *plan) {
+    const gp_layout *layout = &plan->layout;
+    char recompute[GP_CHANGE_BYTES];
+    gp_setting_text(&plan->job, GP_FIELD_RECOMPUTE, recompute, sizeof recompute);
+    gp_write_whole(writer, "vpp", layout->vpp);
+    gp_write_whole(writer, "cp", layout->cp);
+    gp_write_whole(writer, "ep", layout->ep);
+    gp_write_whole(writer, "dp", layout->dp);
+    gp_write_whole(writer, "zero", layout->zero);
+    gp_write_switch(writer, "sequence_parallel", layout->sequence_parallel);
+    gp_write_text(writer, "recompute", recompute);
+    gp_write_whole(writer, "micro_batch", layout->micro_batch);
+    gp_write_whole(writer, "grad_accum", layout->grad_accum);
+    gp_write_whole(writer, "global_batch", layout->global_batch);
+    gp_write_whole(writer, "seq_len", layout->seq_len);
+}
+
+static void write_parallel(gp_writer *writer, const gp_plan *plan) {
+    gp_write_open(writer, "parallel", '{');
+    gp_write_whole(writer, "tp", plan->layout.tp);
+    gp_write_whole(writer, "pp", plan->layout.pp);
+    if (gp_is_training(&plan->job))
+        write_training_degrees(writer, plan);
+    else
+        gp_write_whole(writer, "dp", plan->layout.dp);
+    gp_write_close(writer, '}');
+}
+
+static void write_cache(gp_writer *writer, const gp_kv_figures *kv) {
+    gp_write_open(writer, "kv", '{');
+    gp_write_bytes(writer, "bytes_per_token", kv->bytes_per_token);
+    gp_write_bytes(writer, "bytes", kv->bytes);
+    gp_write_bytes(writer, "max_tokens", kv->max_tokens);
+    gp_write_bytes(writer, "max_context", kv->max_context);
+    gp_write_bytes(writer, "max_concurrency", kv->max_concurrency);
+    gp_write_bytes(writer, "pool_bytes", kv->pool_bytes);
+    gp_write_close(writer, '}');
+}
+
+static void write_time(gp_writer *writer, const gp_time_figures *time) {
+    if (!(time->step_s > 0 || time->bubble > 0 || time->efficiency > 0)) return;
+    gp_write_open(writer, "time", '{');
+    gp_write_known(writer, "step_s", time->step_s);
+    gp_write_known(writer, "tokens_per_s", time->tokens_per_s);
+    gp_write_known(writer, "tokens_per_s_per_gpu", time->tokens_per_s_per_gpu);
+    gp_write_known(writer, "bubble", time->bubble);
+    gp_write_known(writer, "efficiency", time->efficiency);
+    gp_write_close(writer, '}');
+}
+
+void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const char *link) {
+    gp_write_text(writer, "verdict", gp_verdict_key(plan->verdict));
+    write_binding(writer, plan);
+    write_solutions(writer, plan);
+    write_params(writer, plan);
+    if (!brief) {
+        write_model(writer, plan);
+        write_hardware(writer, plan);
+    }
+    write_parallel(writer, plan);
+    gp_report_memory(writer, plan, brief);
+    if (!gp_is_training(&plan->job)) write_cache(writer, &plan->kv);
+    write_time(writer, &plan->time);
+    gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
+    if (brief) return;
+    gp_report_steps(writer, plan);
+    gp_report_advice(writer, plan);
+    gp_report_diagnostics(writer, "assumptions", &plan->diagnostics, GP_SEVERITY_ASSUMPTION);
+    gp_write_known_text(writer, "link", link);
+}
