@@ -51,8 +51,10 @@ const struct cJSON *gp_job_item(const struct cJSON *job, const char *path);
 /* Puts `item`, which it takes over, at a dotted path, making the objects on the way. A model's name on the way gives
  * place to an object; a GPU's name becomes the row that the custom device is like. False after an OUT_OF_MEMORY row. */
 bool gp_job_put_item(struct cJSON *job, const char *path, struct cJSON *item, gp_diagnostics *diagnostics);
-/* Puts the text of a field or part as the type the tables give it. False after an error row. */
-bool gp_job_put_text(struct cJSON *job, const char *path, const char *text, gp_diagnostics *diagnostics);
+/* Puts the text of a field or part as the type the tables give it; `with_json`: an object or a list may be written as
+ * JSON where the grammar has one. False after an error row. */
+bool gp_job_put_text(struct cJSON *job, const char *path, const char *text, bool with_json,
+                     gp_diagnostics *diagnostics);
 
 /* Path of a key of plan links in a job with that task bit, or NULL: a link key, or a dotted path. */
 const char *gp_link_path(const char *key, int task_bit);

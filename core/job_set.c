@@ -123,13 +123,13 @@ static cJSON *number_of(const char *text) {
     return NULL;
 }
 
-bool gp_job_put_text(cJSON *job, const char *path, const char *text, gp_diagnostics *diagnostics) {
+bool gp_job_put_text(cJSON *job, const char *path, const char *text, bool with_json, gp_diagnostics *diagnostics) {
     cJSON *item = NULL;
     value_type type = type_of(path);
     if (type == VALUE_NUMBER) item = number_of(text);
     if (type == VALUE_SWITCH && strcmp(text, "true") == 0) item = cJSON_CreateTrue();
     if (type == VALUE_SWITCH && strcmp(text, "false") == 0) item = cJSON_CreateFalse();
-    if (type == VALUE_JSON && (text[0] == '{' || text[0] == '[')) {
+    if (with_json && type == VALUE_JSON && (text[0] == '{' || text[0] == '[')) {
         size_t offset = 0;
         if (gp_json_scan(text, strlen(text), &offset) != GP_CODE_COUNT) {
             gp_argue_number(gp_diagnose(diagnostics, GP_CODE_INVALID_JSON, path), "offset", (double)offset);
@@ -217,5 +217,5 @@ bool gp_job_set(cJSON *job, const char *path, const char *value_text, gp_diagnos
         take_out(job, full_path);
         return true;
     }
-    return gp_job_put_text(job, full_path, value_text, diagnostics);
+    return gp_job_put_text(job, full_path, value_text, true, diagnostics);
 }

@@ -183,7 +183,7 @@ static void read_setting(link_reader *to) {
     if (opaque) {
         read_opaque(to, path, part);
     } else {
-        gp_job_put_text(to->job, path, to->value, to->list);
+        gp_job_put_text(to->job, path, to->value, false, to->list);
     }
 }
 
