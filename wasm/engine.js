@@ -15,13 +15,17 @@ export class EngineTrap extends Error {
   }
 }
 
-/** A loop, since Uint8Array.from with a callback takes several times as long.
- * @param {string} base64
+const TILDE = 126;
+
+/** Reads the text that wasm/embed.mjs writes. A loop, since Uint8Array.from takes several times as long.
+ * @param {string} text
  */
-function decodeBase64(base64) {
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+function bytesOf(text) {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const byte = text.charCodeAt(i) & 255;
+    bytes[i] = byte === TILDE ? 0 : byte === 0 ? TILDE : byte;
+  }
   return bytes;
 }
 
@@ -33,11 +37,11 @@ function started(instance) {
 }
 
 /**
- * @param {string | BufferSource} source the module's bytes, or the same as base64 text
+ * @param {string | BufferSource} source the module's bytes, or the text of gpuplan.wasm.js
  * @returns {Promise<import("./index.js").Engine>}
  */
 export async function createEngine(source) {
-  const module = await WebAssembly.compile(typeof source === "string" ? decodeBase64(source) : source);
+  const module = await WebAssembly.compile(typeof source === "string" ? bytesOf(source) : source);
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
   /** @type {import("./index.js").CoreExports | null} null after a trap, when the instance's memory cannot be trusted */

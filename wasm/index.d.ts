@@ -14,7 +14,8 @@ export class EngineTrap extends Error {
   request: string;
 }
 
-/** Compiles and starts the core. `source`: the bytes of gpuplan.wasm or the same as base64; node may leave it out. */
+/** Compiles and starts the core. `source`: the bytes of gpuplan.wasm, or the text that gpuplan.wasm.js
+ * holds; node may leave it out. */
 export function createEngine(source?: BufferSource | string): Promise<Engine>;
 
 /** What the module exports. */

@@ -8,7 +8,7 @@ export { EngineTrap } from "./engine.js";
 const built = new URL("../build/gpuplan.wasm", import.meta.url);
 
 /**
- * @param {string | BufferSource} [source] bytes or base64 of another build of the module
+ * @param {string | BufferSource} [source] another build of the module
  * @returns {Promise<import("./index.js").Engine>}
  */
 export async function createEngine(source) {

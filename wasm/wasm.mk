@@ -24,9 +24,9 @@ $(B)/gpuplan.wasm: $(WASM_OBJECTS) wasm/stack_setting.sh
 	$(Q)$(WASM_LINK) -o $@ $(WASM_OBJECTS)
 
 # The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
-$(B)/gpuplan.wasm.js: $(B)/gpuplan.wasm
-	$(call say,base64,$@)
-	$(Q){ printf 'globalThis.gpuplanWasm="'; base64 < $< | tr -d '\n'; printf '";\n'; } > $@
+$(B)/gpuplan.wasm.js: $(B)/gpuplan.wasm wasm/embed.mjs
+	$(call say,embed,$@)
+	$(Q)node wasm/embed.mjs $< > $@
 
 WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk
 $(B)/obj/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
