@@ -48,12 +48,14 @@ static void derive_count(gp_job *job) {
     if (product > 1 && (double)product <= most) gp_set_whole(job, GP_FIELD_COUNT, (int64_t)product, GP_DERIVED);
 }
 
+static bool is_above_one(const gp_job *job, gp_field field) { return gp_known(job, field) && gp_whole(job, field) > 1; }
+
 /* The framework a task is usually run with: Megatron where the model itself is split, DeepSpeed for states sharded
  * over several GPUs, the plain trainer on one, PEFT for adapters. */
-static void derive_framework(gp_job *job) {
-    if (!is_auto(job, GP_FIELD_FRAMEWORK)) return;
-    bool split = (is_given(job, GP_FIELD_TP) && gp_whole(job, GP_FIELD_TP) > 1) ||
-                 (is_given(job, GP_FIELD_PP) && gp_whole(job, GP_FIELD_PP) > 1);
+void gp_derive_framework(gp_job *job) {
+    if (!gp_is_training(job)) return;
+    if (!is_auto(job, GP_FIELD_FRAMEWORK) && gp_origin_of(job, GP_FIELD_FRAMEWORK) != GP_DERIVED) return;
+    bool split = is_above_one(job, GP_FIELD_TP) || is_above_one(job, GP_FIELD_PP);
     bool one_gpu = gp_known(job, GP_FIELD_COUNT) && gp_whole(job, GP_FIELD_COUNT) == 1;
     const char *name = gp_is_adapter(job) ? "peft" : one_gpu ? "hf-trainer" : "deepspeed";
     if (gp_task_of(job) == GP_PRETRAIN || (split && !gp_is_adapter(job))) name = "megatron";
@@ -172,7 +174,7 @@ void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnos
     }
     derive_precision(job, device, diagnostics);
     derive_attention(job, device, diagnostics);
-    derive_framework(job);
+    gp_derive_framework(job);
 }
 
 static void derive_whole(gp_job *job, gp_field field, int64_t value) {

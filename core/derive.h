@@ -10,6 +10,10 @@
  * Unknown weight and cache formats are errors. */
 void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics);
 
+/* The framework, when the request leaves it open. Again after the solver has set the count or a degree, so that a
+ * choice it found is the same job as that choice written out. */
+void gp_derive_framework(gp_job *job);
+
 /* After the layout: degrees, batch and storage types, as the layout settled them. */
 void gp_derive_from_layout(gp_job *job, const gp_layout *layout);
 

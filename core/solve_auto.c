@@ -46,6 +46,7 @@ static void apply(const search *state, const choice *candidate) {
         static const char *const names[] = {"none", "selective", "full"};
         gp_set_choice(job, GP_FIELD_RECOMPUTE, names[candidate->values[RECOMPUTE]], GP_SOLVED);
     }
+    gp_derive_framework(job);
     if (!state->batch_follows) return;
     int64_t inner = candidate->values[TENSOR] * candidate->values[STAGES] * known_or_one(job, GP_FIELD_CP);
     int64_t replicas = candidate->values[COUNT] / inner > 0 ? candidate->values[COUNT] / inner : 1;

@@ -8,8 +8,8 @@ import { ROOT, answerAll, answerTexts, planAll, planRequest, withSetting } from 
 const [{ fields: FIELDS }] = answerAll([{ op: "catalog", kind: "fields" }]);
 const isNumber = (field) => field.kind === "whole" || field.kind === "real";
 const BASES = {
-  train: { task: "qlora", model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "A100 SXM4 80GB", count: 1 }, train: {} },
-  infer: { task: "infer", model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "A100 SXM4 80GB", count: 1 }, infer: {} },
+  train: { task: "qlora", model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "A100 SXM4 80GB" }, train: {} },
+  infer: { task: "infer", model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "A100 SXM4 80GB" }, infer: {} },
 };
 const baseOf = (field) => BASES[field.tasks.includes("qlora") ? "train" : "infer"];
 
@@ -156,7 +156,9 @@ test("a misspelt key, with the nearest key in the answer", () => {
     const what = `${slipped(field)}: ${JSON.stringify(errors)}`;
     assert.equal(errors.length, 1, what);
     assert.deepEqual([errors[0].code, errors[0].path], ["unknown_key", slipped(field)], what);
-    assert.equal(errors[0].args.nearest, keyOf(field), what);
+    // A slip in a short key is as near to another short one: "cpp" to "cp" and "pp".
+    if (keyOf(field).length > 3) assert.equal(errors[0].args.nearest, keyOf(field), what);
+    else assert.ok(known.has(slipped(field).replace(/[^.]+$/, errors[0].args.nearest)), what);
   }
 });
 

@@ -25,7 +25,7 @@ export function at(report, path) {
   if (path === "state") return stateBytes(report);
   if (path.startsWith("item.")) return itemBytes(report, path.slice("item.".length));
   return path.split(".").reduce((place, key) => {
-    if (!Array.isArray(place)) return place?.[key];
+    if (!Array.isArray(place) || key === "length") return place?.[key];
     return /^\d+$/.test(key) ? place[Number(key)] : place.find((row) => row.id === key);
   }, report);
 }
