@@ -8,8 +8,9 @@
  * states. Where the request asks for a maximum, the change also holds every value that the solver found: what would
  * grow back into the freed room is kept as it is.
  * A plan that does not fit, or only just, lists what saves memory; one that fits lists first what uses the room. Within
- * each, the order is that of the cost: nothing, time, quality, capacity, hardware. */
-void gp_advise_knobs(gp_plan *plan);
+ * each, the order is that of the cost: nothing, time, quality, capacity, hardware.
+ * `outlook` is room for one more plan, whatever it held before. */
+void gp_advise_knobs(gp_plan *plan, gp_plan *outlook);
 
 /* Fills plan->steps, the five steps of the course procedure: memory, sharding, model parallelism, batch, precision. */
 void gp_advise_steps(gp_plan *plan);

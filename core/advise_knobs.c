@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include "advise.h"
 #include "knobs.h"
 
@@ -26,7 +24,8 @@ static bool measure(gp_draft *draft, gp_plan *outlook) {
 }
 
 static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_knob *knob) {
-    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes < 0;
+    /* Where choices are open, a longer sequence may end with a smaller peak: the plan then recomputes more. */
+    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes != 0;
     return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
 }
 
@@ -42,15 +41,9 @@ static void try_rows(gp_plan *plan, const gp_knob_row *rows, bool uses_room, gp_
     }
 }
 
-void gp_advise_knobs(gp_plan *plan) {
-    gp_plan *outlook = malloc(sizeof *outlook);
-    if (outlook == NULL) {
-        gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
-        return;
-    }
+void gp_advise_knobs(gp_plan *plan, gp_plan *outlook) {
     const gp_knob_row *rows = gp_is_training(&plan->job) ? gp_knobs_training() : gp_knobs_inference();
     bool fits = plan->verdict == GP_FITS;
     try_rows(plan, rows, fits, outlook);
     if (plan->verdict != GP_NO) try_rows(plan, rows, !fits, outlook);
-    free(outlook);
 }

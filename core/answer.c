@@ -10,10 +10,11 @@
 #include "request.h"
 #include "text.h"
 
-/* What one request needs besides its tree: too large for the stack of a WebAssembly module. */
+/* What one request needs besides its tree: too large for the stack of a WebAssembly module. One block, because an
+ * allocator that returns each part to the system would spend more time on it than the plan takes. */
 typedef struct {
     gp_job job;
-    gp_plan plan;
+    gp_plan plan, outlook;
 } workspace;
 
 typedef struct {
@@ -107,7 +108,7 @@ static void answer_plan(call *request) {
     bool planned = false;
     if (job != NULL) {
         gp_job_read(job, &request->space->job, request->faults);
-        planned = gp_plan_make(&request->space->job, !brief, plan);
+        planned = gp_plan_make(&request->space->job, brief ? NULL : &request->space->outlook, plan);
     }
     char *link = planned && !brief ? gp_link_encode(job) : NULL;
     if (planned)

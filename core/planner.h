@@ -5,8 +5,9 @@
 #include "plan.h"
 
 /* Plans a job. plan->diagnostics must be cleared, or hold what was found in reading the job: then the plan stops before
- * the solver, once every other fault is found too. With `detail`, fills steps, knobs and assumptions; without, only what
- * a brief report prints. False when there are errors. `job` must outlive the plan, which must be released either way. */
-bool gp_plan_make(const gp_job *job, bool detail, gp_plan *plan);
+ * the solver, once every other fault is found too. False when there are errors. With `outlook`, room for one more plan,
+ * fills steps, knobs and assumptions; with NULL, only what a brief report prints.
+ * `job` must outlive the plan, which must be released either way. */
+bool gp_plan_make(const gp_job *job, gp_plan *outlook, gp_plan *plan);
 
 #endif

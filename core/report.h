@@ -2,7 +2,7 @@
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
 
-#include "advise.h"
+#include "plan.h"
 #include "writer.h"
 
 /* The head of every report, `op` being a word of the program or NULL for a request whose operation is not known; the
