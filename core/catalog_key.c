@@ -41,7 +41,7 @@ static size_t append(char *key, size_t used, const word *added) {
 }
 
 void gp_key_of_model(const char *name, gp_key_kind kind, char *key) {
-    static const char *const variants[] = {"instruct", "chat", "it", "hf", "base", "pt", "sft"};
+    static const char *const variants[] = {"instruct", "chat", "it", "hf", "base", "pt", "sft", "deduped"};
     word words[WORDS_MAX];
     const char *owner = strrchr(name, '/');
     int count = split(kind != GP_KEY_EXACT && owner != NULL ? owner + 1 : name, words);

@@ -1,5 +1,4 @@
 /* The Llama-like family in which only the size is known. */
-#include <math.h>
 #include <string.h>
 
 #include "model_shapes.h"
@@ -49,10 +48,13 @@ void gp_model_scaled(double params, gp_shape *shape) {
             high = middle;
         }
     }
-    member(high, shape);
-    double above = gp_shape_params(shape) - params;
     member(low, shape);
     double below = params - gp_shape_params(shape);
-    if (above < below) member(high, shape);
+    member(high, shape);
+    double above = gp_shape_params(shape) - params;
+    gp_shape_fit_ffn(shape, params);
+    /* The larger member cannot always shrink to a small size. */
+    if (above < below && shape->ffn > 1) return;
+    member(low, shape);
     gp_shape_fit_ffn(shape, params);
 }

@@ -1,0 +1,333 @@
+/* Models: the counts of the catalogue, structures chosen from stated counts, adapters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cJSON.h"
+#include "model.h"
+
+static gp_diagnostics diagnostics;
+static gp_job job;
+static gp_model model;
+
+/* Builds the model of a job that has only `task`, a GPU and what `rest` adds. */
+static bool build(const char *task, const char *model_text, const char *train) {
+    char text[2048];
+    snprintf(text, sizeof text, "{\"task\":\"%s\",\"model\":%s,\"hardware\":{\"gpu\":\"H100\"}%s%s}", task, model_text,
+             train[0] != '\0' ? ",\"train\":" : "", train);
+    cJSON *tree = cJSON_Parse(text);
+    if (tree == NULL) fail_msg("not JSON: %s", text);
+    gp_diagnostics_clear(&diagnostics);
+    gp_job_read(tree, &job, &diagnostics);
+    bool built = gp_model_build(&job, &model, &diagnostics);
+    cJSON_Delete(tree);
+    return built;
+}
+
+static bool infer(const char *model_text) {
+    return build("infer", model_text, "");
+}
+
+static bool has(gp_code code, const char *path) {
+    for (int i = 0; i < diagnostics.count; i++) {
+        if (diagnostics.rows[i].code == code && strcmp(diagnostics.rows[i].path, path) == 0) return true;
+    }
+    return false;
+}
+
+/* ---- The catalogue ---- */
+
+/* Prints the table; a row more than 0.1 % off its published count fails, as it does when the catalogue is generated. */
+static void catalogue_counts_are_the_published_ones(void **state) {
+    (void)state;
+    int exact = 0, near = 0, unpublished = 0;
+    for (int i = 0; i < gp_catalog_model_count(); i++) {
+        const gp_model_row *row = gp_catalog_model(i);
+        gp_model one = {.shape = row->shape};
+        gp_model_count(NULL, &one);
+        double computed = (double)one.total_params, published = (double)row->published_params;
+        bool same = one.total_params == row->published_params;
+        exact += same;
+        unpublished += published == 0;
+        if (same || published == 0) continue;
+        print_message("  %-44s %14.0f  %+.4f %% of the published %.0f\n", row->id, computed,
+                      100 * (computed / published - 1), published);
+        if (fabs(computed / published - 1) > 0.001) fail_msg("%s is off", row->id);
+        near++;
+    }
+    print_message("  catalogue: %d exact, %d within 0.1 %%, %d without a published count\n", exact, near, unpublished);
+    assert_true(exact >= 140 && near <= 10);
+}
+
+static void parts_sum_to_the_total(void **state) {
+    (void)state;
+    for (int i = 0; i < gp_catalog_model_count(); i++) {
+        gp_model one = {.shape = gp_catalog_model(i)->shape};
+        gp_model_count(NULL, &one);
+        const gp_layer *layer = gp_model_layer(&one, 0);
+        uint64_t linear = 0, bias = 0;
+        for (int m = 0; m < layer->matrix_count; m++) {
+            linear += (uint64_t)(layer->matrices[m].inputs * layer->matrices[m].outputs);
+            if (layer->matrices[m].bias) bias += (uint64_t)layer->matrices[m].outputs;
+        }
+        assert_int_equal(linear, layer->linear_params);
+        assert_int_equal(bias, layer->bias_params);
+        uint64_t layers = (uint64_t)one.shape.layers * (linear + bias + layer->norm_params);
+        assert_int_equal(one.total_params, layers + one.embedding_params + one.position_params + one.head_params +
+                                               one.final_params);
+        assert_true(one.trainable_params == 0 && one.adapter_params == 0);
+    }
+}
+
+/* ---- Names ---- */
+
+static void names_give_rows(void **state) {
+    (void)state;
+    assert_true(infer("\"llama-3.1-8b\""));
+    assert_string_equal(model.name, "meta-llama/Llama-3.1-8B");
+    assert_non_null(model.row);
+    assert_int_equal(model.total_params, 8030261248);
+    assert_int_equal(model.trainable_params, 0);
+    assert_true(infer("{\"name\":\"qwen2.5-7b\"}"));
+    assert_int_equal(model.total_params, 7615616512);
+    assert_true(build("full", "\"gpt2\"", ""));
+    assert_int_equal(model.trainable_params, 124439808);
+}
+
+static void other_names_are_refused(void **state) {
+    (void)state;
+    assert_false(infer("\"lama-3.1-8b\""));
+    assert_true(has(GP_CODE_UNKNOWN_MODEL, "model"));
+    assert_string_equal(diagnostics.rows[0].arguments[1].text, "meta-llama/Llama-3.1-8B");
+    assert_false(infer("\"deepseek-ai/DeepSeek-V3\""));
+    assert_true(has(GP_CODE_UNSUPPORTED_ARCHITECTURE, "model"));
+    assert_string_equal(diagnostics.rows[0].arguments[0].text, "deepseek_v3");
+}
+
+/* ---- Shapes ---- */
+
+static void styles_fix_the_structure(void **state) {
+    (void)state;
+#define SMALL "\"layers\":2,\"hidden\":128,\"heads\":4,\"kv_heads\":2,\"head_dim\":32,\"ffn\":344,\"vocab\":1000," \
+              "\"tied_embeddings\":false"
+    const uint64_t h = 128, kv = 64, f = 344, vocab = 1000;
+    const uint64_t llama = 2 * (2 * h * h + 2 * h * kv + 3 * h * f + 2 * h) + h + 2 * h * vocab;
+    assert_true(infer("{" SMALL ",\"style\":\"llama\"}"));
+    assert_int_equal(model.total_params, llama);
+    assert_true(infer("{" SMALL ",\"style\":\"qwen2\"}"));
+    assert_int_equal(model.total_params, llama + 2 * (h + 2 * kv));
+    assert_true(infer("{" SMALL ",\"style\":\"qwen3\"}"));
+    assert_int_equal(model.total_params, llama + h);
+    assert_true(infer("{\"layers\":2,\"hidden\":128,\"heads\":4,\"ffn\":512,\"vocab\":1000,\"positions\":64,"
+                      "\"style\":\"gpt2\"}"));
+    const uint64_t layer = 4 * h * h + 4 * h + 8 * h * h + 4 * h + h + 4 * h;
+    assert_int_equal(model.total_params, 2 * layer + 2 * h + (vocab + 64) * h);
+    assert_false(infer("{" SMALL ",\"style\":\"mixtral\"}"));
+    assert_true(has(GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.style"));
+}
+
+static void structure_is_the_one_of_the_stated_count(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool gated, tied, qkv_bias, all_bias;
+        uint64_t count; /* 0: any */
+    } rows[] = {
+        {"{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"ffn\":14336,\"vocab\":128256,"
+         "\"params\":8030000000}", true, false, false, false, 8030261248},
+        {"{\"layers\":28,\"hidden\":3584,\"heads\":28,\"kv_heads\":4,\"ffn\":18944,\"vocab\":152064,"
+         "\"params\":7616000000}", true, false, true, false, 7615616512},
+        {"{\"layers\":24,\"hidden\":896,\"heads\":14,\"kv_heads\":2,\"ffn\":4864,\"vocab\":151936,"
+         "\"params\":494032768}", true, true, true, false, 494032768},
+        {"{\"layers\":12,\"hidden\":768,\"heads\":12,\"ffn\":3072,\"vocab\":50257,\"positions\":1024,"
+         "\"params\":124439808}", false, true, true, true, 124439808},
+        {"{\"layers\":80,\"hidden\":8192,\"heads\":64,\"kv_heads\":8,\"ffn\":28672,\"vocab\":128256,"
+         "\"params\":70554000000}", true, false, false, false, 70553706496},
+        {"{\"layers\":96,\"hidden\":12288,\"heads\":96,\"ffn\":49152,\"vocab\":51200,"
+         "\"params\":175000000000}", false, false, true, true, 0},
+        {"{\"layers\":32,\"hidden\":4096,\"heads\":32,\"ffn\":11008,\"vocab\":32000,"
+         "\"params\":7000000000}", true, false, false, false, 6738415616},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!infer(rows[i].text)) fail_msg("%s", rows[i].text);
+        const gp_shape *shape = &model.shape;
+        bool right = shape->gated_ffn == rows[i].gated && shape->tied_embeddings == rows[i].tied &&
+                     shape->qkv_bias == rows[i].qkv_bias && shape->ffn_bias == rows[i].all_bias;
+        if (!right) fail_msg("%s: %s", rows[i].text, shape->model_type);
+        if (rows[i].count != 0) assert_int_equal(model.total_params, rows[i].count);
+        assert_true(has(GP_CODE_STRUCTURE_CHOSEN, "model.gated_ffn"));
+    }
+    assert_true(infer("{\"layers\":24,\"hidden\":896,\"heads\":14,\"kv_heads\":2,\"ffn\":4864,\"vocab\":151936,"
+                      "\"gated_ffn\":false,\"params\":494032768}"));
+    assert_false(model.shape.gated_ffn);
+}
+
+/* MPT keeps a table of learned positions as long as the sequence it is trained on. */
+static void learned_positions_follow_the_sequence(void **state) {
+    (void)state;
+    const char *mpt = "{\"layers\":12,\"hidden\":768,\"heads\":12,\"kv_heads\":12,\"ffn\":3072,\"vocab\":50368,"
+                      "\"tied_embeddings\":true,\"params\":174100000}";
+    assert_true(build("pretrain", mpt, "{\"seq_len\":65536}"));
+    assert_int_equal(model.shape.learned_positions, 65536);
+    assert_true(fabs((double)model.total_params / 174100000 - 1) < 0.001);
+}
+
+static void what_is_open_is_filled_in(void **state) {
+    (void)state;
+    assert_true(infer("{\"params\":7e9,\"layers\":32,\"hidden\":4096}"));
+    assert_int_equal(model.shape.heads, 32);
+    assert_int_equal(model.shape.head_dim, 128);
+    assert_int_equal(model.shape.kv_heads, 32);
+    assert_int_equal(model.shape.vocab, 32000);
+    assert_true(fabs((double)model.total_params - 7e9) < 32 * 4096 * 3);
+    assert_true(model.stated_params == 7e9);
+    assert_true(has(GP_CODE_DERIVED_VALUE, "model.ffn"));
+    assert_true(has(GP_CODE_DEFAULT_VALUE, "model.vocab"));
+    assert_true(infer("{\"layers\":2,\"hidden\":256}"));
+    assert_int_equal(model.shape.ffn, 768);
+    assert_true(infer("{\"layers\":2,\"hidden\":100}"));
+    assert_int_equal(model.shape.heads * model.shape.head_dim, 100);
+    assert_true(infer("{\"params\":7e9,\"kv_heads\":8}"));
+    assert_int_equal(model.shape.kv_heads, 8);
+    assert_true(infer("{\"layers\":2,\"hidden\":256,\"attention\":\"MQA\"}"));
+    assert_int_equal(model.shape.kv_heads, 1);
+}
+
+static void contradictions_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        gp_code code;
+        const char *path;
+    } rows[] = {
+        {"{\"layers\":2}", GP_CODE_INCOMPLETE_MODEL, "model"},
+        {"{\"hidden\":256}", GP_CODE_INCOMPLETE_MODEL, "model"},
+        {"{\"vocab\":256}", GP_CODE_INCOMPLETE_MODEL, "model"},
+        {"{\"layers\":2,\"hidden\":256,\"heads\":3}", GP_CODE_INCONSISTENT_MODEL, "model.heads"},
+        {"{\"layers\":2,\"hidden\":256,\"heads\":4,\"kv_heads\":3}", GP_CODE_INCONSISTENT_MODEL, "model.kv_heads"},
+        {"{\"layers\":2,\"hidden\":256,\"heads\":4,\"kv_heads\":8}", GP_CODE_INCONSISTENT_MODEL, "model.kv_heads"},
+        {"{\"layers\":2,\"hidden\":256,\"head_dim\":100}", GP_CODE_INCONSISTENT_MODEL, "model.head_dim"},
+        {"{\"layers\":80,\"hidden\":8192,\"params\":1000000}", GP_CODE_INCONSISTENT_MODEL, "model.params"},
+        {"{\"layers\":2,\"hidden\":256,\"moe\":{\"experts\":8}}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.moe"},
+        {"{\"layers\":2,\"hidden\":256,\"attention\":\"MLA\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"},
+        {"{\"layers\":2147483647,\"hidden\":2147483647}", GP_CODE_NUMBER_TOO_LARGE, "model"},
+        {"{\"config\":{\"model_type\":\"gpt_oss\"}}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bool built = infer(rows[i].text);
+        if (built || !has(rows[i].code, rows[i].path)) fail_msg("%s: built %d", rows[i].text, built);
+    }
+    assert_true(infer("{\"layers\":2,\"hidden\":256,\"heads\":3,\"head_dim\":64}"));
+    assert_false(has(GP_CODE_COUNT_DIFFERS, "model.params"));
+    assert_true(infer("{\"layers\":2,\"hidden\":256,\"ffn\":512,\"vocab\":1000,\"params\":9e9}"));
+    assert_true(has(GP_CODE_COUNT_DIFFERS, "model.params"));
+}
+
+/* ---- The scaled family ---- */
+
+static void the_family_passes_through_the_published_line(void **state) {
+    (void)state;
+    static const struct {
+        double params;
+        int64_t layers, hidden;
+    } rows[] = {{6738415616, 32, 4096}, {13015864320, 40, 5120}, {32528943616, 60, 6656}, {65285660672, 80, 8192}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        gp_shape shape;
+        gp_model_scaled(rows[i].params, &shape);
+        assert_int_equal(shape.layers, rows[i].layers);
+        assert_int_equal(shape.hidden, rows[i].hidden);
+        gp_model one = {.shape = shape};
+        gp_model_count(NULL, &one);
+        assert_true((double)one.total_params == rows[i].params);
+    }
+}
+
+static void every_size_has_a_member(void **state) {
+    (void)state;
+    gp_shape before = {0};
+    double params = 1e7;
+    for (int step = 0; step < 92; step++, params *= 1.17) { /* up to 1.6e13 */
+        gp_shape shape;
+        gp_model_scaled(params, &shape);
+        gp_model one = {.shape = shape};
+        gp_model_count(NULL, &one);
+        double half_step = 1.5 * (double)(shape.hidden * shape.layers);
+        double off = (double)one.total_params - params;
+        if (fabs(off) > half_step) fail_msg("%.0f: off by %.0f", params, off);
+        assert_true(shape.hidden >= before.hidden && shape.layers >= before.layers);
+        before = shape;
+    }
+    assert_true(infer("{\"params\":1}"));
+    assert_int_equal(model.shape.layers, 1);
+    assert_true(infer("{\"params\":1e15}"));
+    assert_true(infer("{\"params\":3e9}"));
+    assert_true(has(GP_CODE_FAMILY_SCALED, "model.params"));
+    assert_true(fabs((double)model.total_params / 3e9 - 1) < 0.001);
+}
+
+/* ---- Adapters ---- */
+
+static uint64_t adapters(const char *model_text, const char *train) {
+    if (!build("lora", model_text, train)) fail_msg("%s %s", model_text, train);
+    assert_int_equal(model.trainable_params, model.adapter_params);
+    return model.adapter_params;
+}
+
+static void adapters_count_rank_times_both_sides(void **state) {
+    (void)state;
+    const char *llama2 = "\"meta-llama/Llama-2-7b-hf\"", *llama3 = "\"llama-3-8b\"";
+    const uint64_t layers = 32, h = 4096, kv = 1024, f = 14336, attention = 8 * (h + h);
+    assert_int_equal(adapters(llama2, "{\"lora\":{\"rank\":8,\"targets\":\"q,v\"}}"), layers * 2 * attention);
+    assert_int_equal(adapters(llama2, "{\"lora\":{\"rank\":8,\"targets\":[\"q_proj\"]}}"), layers * attention);
+    /* Grouped-query attention: k and v are narrower. */
+    assert_int_equal(adapters(llama3, "{\"lora\":{\"rank\":8,\"targets\":[\"v_proj\"]}}"), layers * 8 * (h + kv));
+    const uint64_t all = 16 * (2 * (h + h) + 2 * (h + kv) + 3 * (h + f));
+    assert_int_equal(adapters(llama3, "{\"lora\":{\"rank\":16}}"), layers * all);
+    assert_int_equal(adapters(llama3, "{\"lora\":{\"rank\":16,\"targets\":\"all-linear\"}}"), 41943040);
+    assert_int_equal(adapters(llama3, "{\"lora\":{\"rank\":16,\"trainable_params\":12345}}"), 12345);
+}
+
+/* GPT-2 and Phi-3 hold q, k and v in one matrix: one adapter of rank r over 3h outputs. */
+static void fused_matrices_take_one_adapter(void **state) {
+    (void)state;
+    const uint64_t gpt = 768, phi = 3072;
+    assert_int_equal(adapters("\"gpt2\"", "{\"lora\":{\"rank\":8,\"targets\":[\"c_attn\"]}}"), 12 * 8 * 4 * gpt);
+    assert_int_equal(adapters("\"phi-3-mini\"", "{\"lora\":{\"rank\":8,\"targets\":[\"qkv_proj\"]}}"),
+                     32 * 8 * 4 * phi);
+}
+
+static void embeddings_and_heads_can_be_adapted(void **state) {
+    (void)state;
+    const char *text = "{\"layers\":2,\"hidden\":128,\"heads\":4,\"ffn\":344,\"vocab\":1000,\"style\":\"llama\"}";
+    const uint64_t rank = 4, layers = 2, h = 128, vocab = 1000;
+    uint64_t plain = adapters(text, "{\"lora\":{\"rank\":4,\"targets\":[\"q_proj\"]}}");
+    uint64_t more = adapters(text, "{\"lora\":{\"rank\":4,\"targets\":[\"q_proj\",\"embed_tokens\",\"lm_head\"]}}");
+    assert_int_equal(plain, layers * rank * 2 * h);
+    assert_int_equal(more, plain + 2 * rank * (vocab + h));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(catalogue_counts_are_the_published_ones),
+        cmocka_unit_test(parts_sum_to_the_total),
+        cmocka_unit_test(names_give_rows),
+        cmocka_unit_test(other_names_are_refused),
+        cmocka_unit_test(styles_fix_the_structure),
+        cmocka_unit_test(structure_is_the_one_of_the_stated_count),
+        cmocka_unit_test(learned_positions_follow_the_sequence),
+        cmocka_unit_test(what_is_open_is_filled_in),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(the_family_passes_through_the_published_line),
+        cmocka_unit_test(every_size_has_a_member),
+        cmocka_unit_test(adapters_count_rank_times_both_sides),
+        cmocka_unit_test(fused_matrices_take_one_adapter),
+        cmocka_unit_test(embeddings_and_heads_can_be_adapted),
+    };
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
