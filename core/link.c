@@ -65,8 +65,16 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
     }
 }
 
+/* Fields that say something by being given, whatever the value: a count that the degrees must multiply to, a split or a
+ * rank that the user chose, a packed base under LoRA. */
+static bool counts_when_given(gp_field field) {
+    return field == GP_FIELD_COUNT || field == GP_FIELD_PP || field == GP_FIELD_INFER_PP || field == GP_FIELD_QUANT ||
+           field == GP_FIELD_LORA_RANK;
+}
+
 static bool is_default(const gp_field_row *row, const cJSON *item) {
     char buffer[32];
+    if (counts_when_given(row->field)) return false;
     if (cJSON_IsString(item)) {
         bool numeric = row->kind == GP_KIND_WHOLE || row->kind == GP_KIND_REAL;
         return strcmp(item->valuestring, row->initial) == 0 && !(numeric && gp_is_digit(row->initial[0]));

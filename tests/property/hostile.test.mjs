@@ -96,7 +96,7 @@ test("NUL inside, raw and escaped", () => {
 });
 
 test("escapes that are none, and lone surrogates", () => {
-  for (const wrong of ["\\x41", "\\u12", "\\ud800", "\\udc00x", "\\", "\t"]) {
+  for (const wrong of ["\\x41", "\\u12", "\\ud800", "\\udc00x", "\\q", "\t", "\u0001"]) {
     assert.ok(answer(withText("meta-llama", wrong)).errors.length >= 1, wrong);
   }
 });
