@@ -15,7 +15,7 @@ typedef struct {
     bool targets_given, model_faulty;
 } reader;
 
-static void read_members(reader *to, const cJSON *object, const char *path);
+static void read_members(reader *to, const cJSON *object, const char *owner);
 
 static void wrong_type(reader *to, const char *path, const char *expected) {
     gp_argue_text(gp_diagnose(to->list, GP_CODE_WRONG_TYPE, path), "expected", expected);
@@ -210,19 +210,20 @@ static void read_field(reader *to, const cJSON *item, gp_field field) {
 
 /* Stores one value of the model or the GPU at its place in the job. */
 static void read_stored(reader *to, const cJSON *item, const gp_part *part) {
-    char *place = part->size == 0 ? NULL : (char *)to->job + part->offset;
+    bool stored = part->size > 0;
+    char *place = (char *)to->job + part->offset;
     double value = 0;
     if (part->kind == GP_PART_SWITCH) {
         if (!cJSON_IsBool(item)) {
             wrong_type(to, part->path, "boolean");
-        } else if (place != NULL) {
+        } else if (stored) {
             *(int *)(void *)place = cJSON_IsTrue(item) ? 1 : 0;
         }
     } else if (part->kind == GP_PART_TEXT) {
         const char *text = read_text(to, item, part->path, part->size, "text");
-        if (text != NULL && place != NULL) gp_text_copy(place, part->size, text, strlen(text));
+        if (text != NULL && stored) gp_text_copy(place, part->size, text, strlen(text));
     } else if (read_number(to, item, part->path, part->kind == GP_PART_WHOLE, part->min, part->max, &value) &&
-               place != NULL) {
+               stored) {
         if (part->kind == GP_PART_WHOLE) {
             *(int64_t *)(void *)place = (int64_t)value;
         } else {
@@ -263,20 +264,25 @@ static void note_shapes_beside_config(reader *to, const cJSON *object) {
     }
 }
 
-static void read_model(reader *to, const cJSON *item) {
+static void read_model_object(reader *to, const cJSON *object) {
     gp_model_request *model = &to->job->model;
+    int faults = to->list->count + to->list->dropped;
+    read_members(to, object, "model");
+    to->model_faulty = to->list->count + to->list->dropped > faults;
+    if (model->config != NULL) {
+        model->source = GP_MODEL_CONFIG;
+        note_shapes_beside_config(to, object);
+    } else if (has_values(object)) {
+        model->source = GP_MODEL_SHAPES;
+    }
+}
+
+static void read_model(reader *to, const cJSON *item) {
     if (cJSON_IsObject(item)) {
-        int faults = to->list->count + to->list->dropped;
-        read_members(to, item, "model");
-        to->model_faulty = to->list->count + to->list->dropped > faults;
-        if (model->config != NULL) {
-            model->source = GP_MODEL_CONFIG;
-            note_shapes_beside_config(to, item);
-        } else if (has_values(item)) {
-            model->source = GP_MODEL_SHAPES;
-        }
+        read_model_object(to, item);
         return;
     }
+    gp_model_request *model = &to->job->model;
     const char *text = read_text(to, item, "model", GP_TEXT_BYTES, "text");
     to->model_faulty = text == NULL;
     if (text == NULL || text[0] == '\0') return;
@@ -361,7 +367,7 @@ static void unknown_key(reader *to, const char *owner, const char *key) {
 static void read_members(reader *to, const cJSON *object, const char *owner) {
     char path[GP_PATH_BYTES];
     size_t start = strlen(owner);
-    memcpy(path, owner, start);
+    gp_text_copy(path, sizeof path, owner, start);
     if (start > 0) path[start++] = '.';
     const cJSON *member = NULL;
     cJSON_ArrayForEach(member, object) {
@@ -370,7 +376,7 @@ static void read_members(reader *to, const cJSON *object, const char *owner) {
         const gp_part *part = NULL;
         /* A key with a dot is no path. */
         if (start + length < sizeof path && memchr(member->string, '.', length) == NULL) {
-            memcpy(path + start, member->string, length);
+            gp_text_copy(path + start, sizeof path - start, member->string, length);
             field = gp_field_find(path, start + length);
             if (field == GP_FIELD_TOTAL) part = gp_part_find(path, start + length);
         }

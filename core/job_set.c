@@ -118,7 +118,7 @@ static cJSON *number_of(const char *text) {
     if (!gp_is_digit(text[0]) && text[0] != '-') return NULL;
     size_t offset = 0;
     cJSON *item = gp_json_scan(text, strlen(text), &offset) == GP_CODE_COUNT ? cJSON_Parse(text) : NULL;
-    if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) return item;
+    if (item != NULL && cJSON_IsNumber(item) && isfinite(item->valuedouble)) return item;
     cJSON_Delete(item);
     return NULL;
 }

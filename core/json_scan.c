@@ -17,7 +17,8 @@ typedef struct {
 } scanner;
 
 static char peek(const scanner *on, size_t ahead) {
-    return on->at + ahead < on->length ? on->text[on->at + ahead] : '\0';
+    if (on->at + ahead >= on->length) return '\0';
+    return on->text[on->at + ahead];
 }
 
 static bool fits_at(const scanner *on, const char *word) {
@@ -25,8 +26,12 @@ static bool fits_at(const scanner *on, const char *word) {
     return on->length - on->at >= length && memcmp(on->text + on->at, word, length) == 0;
 }
 
+static bool is_blank(char letter) {
+    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
 static void skip_blanks(scanner *on) {
-    while (on->at < on->length && memchr(" \t\r\n", on->text[on->at], 4) != NULL) on->at++;
+    while (is_blank(peek(on, 0))) on->at++;
 }
 
 static bool skip_digits(scanner *on) {

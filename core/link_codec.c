@@ -12,8 +12,10 @@ void gp_link_append(gp_link_text *text, const char *bytes, size_t length) {
     if (text->length + length + 1 > text->capacity) {
         size_t capacity = 2 * (text->length + length) + 256;
         char *grown = realloc(text->bytes, capacity);
-        text->failed = grown == NULL;
-        if (text->failed) return;
+        if (grown == NULL) {
+            text->failed = true;
+            return;
+        }
         text->bytes = grown;
         text->capacity = capacity;
     }
@@ -47,7 +49,8 @@ static int hex_value(char letter) {
 bool gp_link_unescape(const char *bytes, size_t length, char *buffer) {
     size_t to = 0;
     for (size_t at = 0; at < length; at++) {
-        char letter = bytes[at] == '+' ? ' ' : bytes[at];
+        char letter = bytes[at];
+        if (letter == '+') letter = ' ';
         if (letter == '%') {
             int high = length - at > 2 ? hex_value(bytes[at + 1]) : -1;
             int low = high >= 0 ? hex_value(bytes[at + 2]) : -1;
@@ -65,7 +68,8 @@ static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 static void append_base64url(gp_link_text *text, const char *bytes, size_t length) {
     for (size_t at = 0; at < length; at += 3) {
-        size_t left = length - at < 3 ? length - at : 3;
+        size_t left = length - at;
+        if (left > 3) left = 3;
         unsigned group = (unsigned)(unsigned char)bytes[at] << 16;
         if (left > 1) group |= (unsigned)(unsigned char)bytes[at + 1] << 8;
         if (left > 2) group |= (unsigned char)bytes[at + 2];

@@ -55,7 +55,8 @@ int gp_text_number(char *buffer, size_t size, double value) {
 }
 
 char gp_lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    if (letter < 'A' || letter > 'Z') return letter;
+    return (char)(letter - 'A' + 'a');
 }
 
 bool gp_is_digit(char letter) {

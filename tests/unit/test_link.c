@@ -298,7 +298,7 @@ static bool same_text(const char *a, const char *b) {
 static bool same_setting(const gp_setting *a, const gp_setting *b) {
     gp_origin origin_a = a->origin == GP_GIVEN ? GP_DEFAULT : a->origin;
     gp_origin origin_b = b->origin == GP_GIVEN ? GP_DEFAULT : b->origin;
-    return origin_a == origin_b && a->whole == b->whole && memcmp(&a->real, &b->real, sizeof a->real) == 0 &&
+    return origin_a == origin_b && a->whole == b->whole && !(a->real < b->real) && !(a->real > b->real) &&
            same_text(a->text, b->text);
 }
 
