@@ -35,16 +35,17 @@ $(B)/obj/generated/%.o: $(B)/generated/%.c $(SETTINGS) | $(CJSON)/cJSON.h
 	$(call say,cc,$<)
 	$(Q)$(COMPILE) -c -o $@ $<
 
-# An archive is made anew each time, so that no member of a removed source stays behind.
-ARCHIVE = rm -f $@ && $(AR) rcs $@
+# An archive is made anew each time, so that no member of a removed source stays behind, and takes the place of the
+# old one at once, so that whoever links at the same time finds a whole one.
+ARCHIVE = $(AR) rcs $@.$$$$ $^ && mv -f $@.$$$$ $@
 
 $(B)/libcore.a: $(CORE_OBJECTS)
 	$(call say,archive,$@)
-	$(Q)$(ARCHIVE) $^
+	$(Q)$(ARCHIVE)
 
 $(B)/libgpuplan.a: $(CORE_OBJECTS) $(B)/obj/generated/catalog_data.o $(B)/obj/cJSON.o
 	$(call say,archive,$@)
-	$(Q)$(ARCHIVE) $^
+	$(Q)$(ARCHIVE)
 
 $(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/libcore.a $(B)/obj/cJSON.o
 	$(call say,link,$@)

@@ -40,7 +40,7 @@ $(S)/obj/%.o: %.c $(SETTINGS) tests/fuzz/fuzz.mk | $(CJSON)/cJSON.h
 
 $(S)/libgpuplan.a: $(S_CORE)
 	$(call say,archive,$@)
-	$(Q)$(ARCHIVE) $^
+	$(Q)$(ARCHIVE)
 
 $(S)/gpuplan: $(S_CLI) $(S)/libgpuplan.a
 	$(call say,link,$@)
