@@ -65,7 +65,8 @@ static const tensor tensors[] = {
     {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
     {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE},
     {WIDTH_SCORES, {2, 4, 6}, SCORES | EAGER | LAYER_NORM, CORE},
-    {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT, CORE},
+    {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT | LAYER_NORM, CORE},
+    {WIDTH_SCORES, {1, 5, 1}, SCORES | DROPOUT | RMS_NORM, CORE},
     /* Norms over the heads of queries and keys. */
     {WIDTH_QUERY, {2, 4, 2}, QK_NORM | FUSED, 0},
     {WIDTH_KV, {2, 4, 2}, QK_NORM | FUSED, 0},
@@ -83,8 +84,8 @@ static const tensor tensors[] = {
     {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS},
     {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | INPUTS, 0},
     {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS},
-    /* Dropout after attention and after the feed-forward block: one byte of mask each. */
-    {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT, 0},
+    /* Dropout after attention and after the feed-forward block of GPT layers: one byte of mask each. */
+    {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT | LAYER_NORM, 0},
     /* The per-operator policy: the layer's input and the output of the last matrix product. */
     {WIDTH_HIDDEN, {2, 4, 4}, 0, OPS | OPS_ONLY},
     {WIDTH_HIDDEN, {2, 4, 2}, 0, OPS | OPS_ONLY},

@@ -19,9 +19,9 @@ gp_amount gp_kv_cache_amount(double local_layers, double local_kv_heads, double 
 }
 
 static const gp_formula workspace_paged = {
-    "workspace.paged_engine", "max(tokens * 2 * 3 * (ffn + hidden), sequences * vocab * 10)",
+    "workspace.paged_engine", "max(tokens * 2 * 3 * (ffn + hidden), sequences * vocab * 40)",
     "github.com/vllm-project/vllm vllm/worker: one forward pass over max_num_batched_tokens is profiled, then the sampler "
-    "over max_num_seqs rows of logits; coefficients from published start-up logs"};
+    "over max_num_seqs rows of logits (38.2 bytes each in llm-d-planner's table of H100 start-ups)"};
 gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences) {
     const gp_term terms[] = {{"tokens", batched_tokens},
                              {"ffn", widths->ffn},
@@ -29,7 +29,7 @@ gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batch
                              {"sequences", max_sequences},
                              {"vocab", widths->vocab}};
     double forward = batched_tokens * 2 * 3 * (widths->ffn + widths->hidden);
-    return GP_AMOUNT(workspace_paged, fmax(forward, max_sequences * widths->vocab * 10), terms);
+    return GP_AMOUNT(workspace_paged, fmax(forward, max_sequences * widths->vocab * 40), terms);
 }
 
 static const gp_formula workspace_llama = {

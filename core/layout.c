@@ -73,7 +73,8 @@ static void check_heads(const gp_layout *layout, const gp_model *model, const ch
         gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_KV_HEADS_REPLICATED, path);
         gp_argue_number(row, "kv_heads", (double)kv_heads);
         gp_argue_number(row, "tp", (double)tp);
-        gp_argue_number(row, "copies", (double)(tp / kv_heads));
+        int64_t copies = tp / kv_heads;
+        gp_argue_number(row, "copies", (double)copies);
     }
 }
 

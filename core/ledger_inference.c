@@ -73,16 +73,16 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
 }
 
 static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double block = 16, default_tokens = 8192, default_sequences = 256, mib_per_layer = 18;
+    const double block = 16, mib_per_layer = 18;
     const gp_stage_share *share = &ledger->share;
     gp_amount cache = gp_kv_cache_amount((double)share->layers, (double)share->kv_heads,
                                          (double)model->shape.head_dim, (double)layout->sequences,
                                          (double)layout->context, block, layout->recipe.kv_bits);
     gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, cache, spread_cache);
     gp_engine_widths widths = widths_of(model, layout, share);
-    double tokens = number(job, GP_FIELD_MAX_BATCHED_TOKENS, default_tokens);
-    double sequences = number(job, GP_FIELD_MAX_NUM_SEQS, default_sequences);
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_paged_amount(&widths, tokens, sequences),
+    const gp_recipe *recipe = &layout->recipe;
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
+                     gp_workspace_paged_amount(&widths, recipe->batched_tokens, recipe->prepared_sequences),
                      spread_workspace);
     bool eager = gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0;
     if (!eager)

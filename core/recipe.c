@@ -29,9 +29,9 @@ static const gp_framework frameworks[] = {
 };
 enum { FRAMEWORK_COUNT = sizeof frameworks / sizeof frameworks[0], FRAMEWORK_OTHER = FRAMEWORK_COUNT - 1 };
 
-/* Optimizer states per parameter of a matrix, in the order of train.optimizer. `follows_weights`: without a master
- * copy PyTorch's optimizers keep their states in the type of the parameter. Block-wise 8-bit states carry one fp32
- * scale per 256 values (Dettmers et al. 2022, arXiv:2110.02861), 4-bit ones per 128 (torchao optim). */
+/* Optimizer states per parameter of a matrix, one row per choice of train.optimizer, in its order. `follows_weights`:
+ * without a master copy PyTorch's optimizers keep their states in the type of the parameter. Block-wise 8-bit states
+ * carry one fp32 scale per 256 values (Dettmers et al. 2022, arXiv:2110.02861), 4-bit ones per 128 (torchao optim). */
 typedef struct {
     double bytes, textbook_bytes;
     int states;
@@ -39,17 +39,18 @@ typedef struct {
 } optimizer_row;
 
 static const optimizer_row optimizers[] = {
-    {8, 8, 2, true, false, false},                          /* adamw */
-    {4, 4, 2, false, false, false},                         /* adamw-bf16-states */
-    {2 + 4.0 * 2 / 256, 2, 2, false, false, false},         /* adamw8bit */
-    {1 + 4.0 * 2 / 128, 1, 2, false, false, false},         /* adamw4bit */
-    {8, 8, 2, true, true, false},                           /* paged-adamw */
-    {2 + 4.0 * 2 / 256, 2, 2, false, true, false},          /* paged-adamw8bit */
-    {4, 4, 1, true, false, false},                          /* sgd with momentum */
-    {4, 4, 1, true, false, false},                          /* lion */
-    {0, 0, 0, false, false, true},                          /* adafactor */
-    {4, 4, 1, true, false, false},                          /* muon */
-    {8, 8, 2, true, false, false},                          /* badam */
+    {8, 8, 2, true, false, false},                  /* adamw */
+    {4, 4, 2, false, false, false},                 /* adamw-bf16-states */
+    {2 + 4.0 * 2 / 256, 2, 2, false, false, false}, /* adamw8bit */
+    {1 + 4.0 * 2 / 128, 1, 2, false, false, false}, /* adamw4bit */
+    {8, 8, 2, true, true, false},                   /* paged-adamw */
+    {2 + 4.0 * 2 / 256, 2, 2, false, true, false},  /* paged-adamw8bit */
+    {4, 4, 1, true, false, false},                  /* sgd */
+    {4, 4, 1, true, false, false},                  /* lion */
+    {0, 0, 0, false, false, true},                  /* adafactor */
+    {4, 4, 1, true, false, false},                  /* muon */
+    {8, 8, 2, true, false, false},                  /* badam */
+    {4, 4, 1, true, false, false},                  /* sgd-momentum */
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 
@@ -200,6 +201,12 @@ static bool is_plain_adapter(const gp_job *job) {
     return kind[0] == '\0' || strstr(kind, "LORA") != NULL || strstr(kind, "lora") != NULL || strstr(kind, "LoRA") != NULL;
 }
 
+/* GPT-2's own GELU ("gelu_new") is written out in elementary operators, each of which keeps its input. */
+static bool computes_gelu_by_elements(const gp_job *job, const gp_model *model) {
+    if (job->model.activation[0] != '\0') return strcmp(job->model.activation, "gelu_new") == 0;
+    return model->shape.model_type != NULL && strcmp(model->shape.model_type, "gpt2") == 0;
+}
+
 static void build_training(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     /* train.attention: flash|eager|sdpa. */
     enum { ATTENTION_FLASH, ATTENTION_EAGER, ATTENTION_SDPA };
@@ -220,8 +227,7 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->plain_adapter = is_plain_adapter(job);
     recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER && attention != ATTENTION_FLASH;
     recipe->core_only = recipe->framework->main_gradients;
-    recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && model->shape.norm != GP_NORM_RMS &&
-                               model->shape.model_type != NULL && strcmp(model->shape.model_type, "gpt2") == 0;
+    recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     recipe->logit_bytes = logit_bytes_of(job, recipe);
     recipe->shards_packed = begins_with(recipe->framework->name, "fsdp");
@@ -229,13 +235,51 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
                                                                   : recipe->framework == &frameworks[0];
 }
 
-/* "4.44.2" and the like: before transformers 4.45 a prompt's logits were all computed. */
+/* Minor version after `name` and a major version in `text`, such as 44 for "transformers 4.44.2"; -1 without one. */
+static int minor_version(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    if (at == NULL) return -1;
+    at += strlen(name);
+    int minor = 0;
+    for (int digits = 0; *at >= '0' && *at <= '9' && digits < 3; at++, digits++) minor = minor * 10 + (*at - '0');
+    return minor;
+}
+
+/* Before transformers 4.45, of the days of PyTorch 2.4, the logits of the whole prompt were computed. */
 static bool computes_prompt_logits(const char *version) {
-    if (!begins_with(version, "4.")) return false;
-    int minor = 0, digits = 0;
-    for (const char *at = version + 2; *at >= '0' && *at <= '9' && digits < 3; at++, digits++)
-        minor = minor * 10 + (*at - '0');
-    return digits > 0 && minor < 45;
+    int transformers = minor_version(version, "transformers 4."), torch = minor_version(version, "torch 2.");
+    if (transformers < 0 && begins_with(version, "4.")) transformers = minor_version(version, "4.");
+    if (transformers >= 0) return transformers < 45;
+    return torch >= 0 && torch < 5;
+}
+
+static gp_engine_kind engine_of(const gp_job *job) {
+    enum { LLAMA_CPP = 3, IK_LLAMA_CPP = 4, TRANSFORMERS = 5, MLX = 12, TGI = 13, LMDEPLOY = 14 };
+    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : 0;
+    if (engine == LLAMA_CPP || engine == IK_LLAMA_CPP) return GP_ENGINE_LLAMA_CPP;
+    bool library = (engine >= TRANSFORMERS && engine <= MLX) || engine > LMDEPLOY;
+    return library ? GP_ENGINE_TRANSFORMERS : GP_ENGINE_PAGED;
+}
+
+/* What vLLM prepares for when it is not told (vllm/engine/arg_utils.py): 1024 sequences and 8192 tokens a pass on
+ * devices with 70 GiB or more other than the A100, else 256 and 2048. Before release 0.8: 256 sequences, and a whole
+ * context at once up to 32768 tokens. */
+static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
+    const double large_bytes = 70.0 * (double)GP_GIB, whole_context = 32768, chunk = 2048;
+    const gp_gpu_row *row = gp_catalog_find_gpu(job->gpu.custom ? job->gpu.like : job->gpu.name);
+    int release = minor_version(text_of(job, GP_FIELD_ENGINE_VERSION), "0.");
+    bool vllm = gp_whole(job, GP_FIELD_ENGINE) == 0, old = vllm && release >= 0 && release < 8;
+    double bytes = job->gpu.memory_gib * (double)GP_GIB;
+    if (!(bytes > 0) && row != NULL) bytes = (double)row->memory_bytes;
+    bool large = !old && bytes >= large_bytes && (row == NULL || strstr(row->name, "A100") == NULL);
+    double context = gp_known(job, GP_FIELD_CONTEXT) ? (double)gp_whole(job, GP_FIELD_CONTEXT) : 0;
+    double whole = context < whole_context ? context : whole_context;
+    recipe->batched_tokens = large ? 8192 : old && whole > chunk ? whole : chunk;
+    recipe->prepared_sequences = large && vllm ? 1024 : 256;
+    if (gp_known(job, GP_FIELD_MAX_BATCHED_TOKENS))
+        recipe->batched_tokens = (double)gp_whole(job, GP_FIELD_MAX_BATCHED_TOKENS);
+    if (gp_known(job, GP_FIELD_MAX_NUM_SEQS))
+        recipe->prepared_sequences = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
 }
 
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
@@ -246,11 +290,8 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     }
     recipe->kv_bits = gp_kv_bits(text_of(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
-    /* infer.engine: the third to fifth choices are llama.cpp, its fork and transformers. */
-    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : 0;
-    recipe->engine = engine == 3 || engine == 4 ? GP_ENGINE_LLAMA_CPP
-                     : engine == 5              ? GP_ENGINE_TRANSFORMERS
-                                                : GP_ENGINE_PAGED;
+    recipe->engine = engine_of(job);
+    if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     recipe->prompt_logits = computes_prompt_logits(text_of(job, GP_FIELD_ENGINE_VERSION));
 }
 

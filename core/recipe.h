@@ -34,7 +34,11 @@ typedef struct {
 
 typedef enum { GP_RECOMPUTE_NONE, GP_RECOMPUTE_SELECTIVE, GP_RECOMPUTE_FULL, GP_RECOMPUTE_PARTIAL } gp_recompute;
 typedef enum { GP_LOSS_FULL, GP_LOSS_CHUNKED, GP_LOSS_FUSED } gp_loss;
-typedef enum { GP_ENGINE_PAGED, GP_ENGINE_LLAMA_CPP, GP_ENGINE_TRANSFORMERS } gp_engine_kind;
+typedef enum {
+    GP_ENGINE_PAGED,       /* servers with a block-wise cache: vLLM, SGLang, TensorRT-LLM, TGI, LMDeploy */
+    GP_ENGINE_LLAMA_CPP,
+    GP_ENGINE_TRANSFORMERS /* libraries that generate one batch: transformers, gpt-fast, AutoAWQ, ExLlama … */
+} gp_engine_kind;
 
 typedef struct {
     /* Both. */
@@ -67,6 +71,7 @@ typedef struct {
     /* Inference. */
     double kv_bits;
     gp_engine_kind engine;
+    double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
 } gp_recipe;
 

@@ -107,9 +107,9 @@ static void test_tensor_parallel_shares(void **state) {
     fixture *f = training("4", "\"tp\":4");
     gp_stage_share share = stage(f, 0);
     /* Matrices are divided, the two norms of 4096 are on every rank. */
-    uint64_t matrices = UINT64_C(4096) * (2 * 4096 + 2 * 1024 + 3 * 14336) / 4;
-    assert_int_equal(share.linear_params, 32 * matrices);
-    assert_int_equal(share.layer_params, matrices + 2 * 4096);
+    uint64_t matrices = UINT64_C(4096) * (UINT64_C(2) * 4096 + UINT64_C(2) * 1024 + UINT64_C(3) * 14336) / 4;
+    assert_int_equal(share.linear_params, UINT64_C(32) * matrices);
+    assert_int_equal(share.layer_params, matrices + UINT64_C(2) * 4096);
     assert_int_equal(share.embedding_params, UINT64_C(128256) * 4096 / 4);
     assert_int_equal(share.kv_heads, 2);
     fixture_free(f);
@@ -136,7 +136,7 @@ static void test_adapters_are_counted_per_stage(void **state) {
     fixture *f = fixture_of("{\"task\":\"lora\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":2},"
                             "\"train\":{\"pp\":2,\"lora\":{\"rank\":8,\"targets\":[\"q_proj\",\"v_proj\"]}}}");
     assert_true(f->valid);
-    uint64_t per_layer = 8 * (4096 + 4096) + 8 * (4096 + 1024);
+    uint64_t per_layer = UINT64_C(8) * (4096 + 4096) + UINT64_C(8) * (4096 + 1024);
     assert_int_equal(f->model.adapter_params, 32 * per_layer);
     assert_int_equal(stage(f, 0).adapter_params, 16 * per_layer);
     assert_int_equal(stage(f, 1).adapter_params, 16 * per_layer);
