@@ -1,4 +1,5 @@
 /* advice_view.c: the five steps and the next knobs. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,20 +55,32 @@ static void steps(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
     }
 }
 
-/* "+18 %" and the like: what a knob costs, worded by its kind. */
+/* A factor ("2", "0.5") or a share in percent, without its sign. */
+static void cost_figure(cJSON *arguments, const char *name, bool is_share, double value) {
+    char text[32];
+    snprintf(text, sizeof text, is_share ? "%.0f" : "%.3g", fabs(is_share ? 100 * value : value));
+    cJSON_AddStringToObject(arguments, name, text);
+}
+
+/* "4 to 7 % slower" and the like, worded by the kind of cost; a negative slow-down is a speed-up. */
 static void cost(gp_buffer *buffer, const gp_view *view, const cJSON *knob) {
     const cJSON *figures = gp_json_at(knob, "cost");
     const char *kind = gp_json_text(figures, "kind");
-    const double low = gp_json_number(figures, "low"), high = gp_json_number(figures, "high");
-    char key[64];
-    snprintf(key, sizeof key, high <= 0 && low <= 0 ? "cost.%s" : low >= high ? "cost.%s.about" : "cost.%s.range", kind);
+    double low = gp_json_number(figures, "low"), high = gp_json_number(figures, "high");
+    const bool is_time = strcmp(kind, "time") == 0, is_faster = is_time && low < 0;
+    if (is_faster) {
+        const double swapped = low;
+        low = high;
+        high = swapped;
+    }
+    /* Once the hardware is other hardware, not more of it. */
+    const bool is_told = gp_json_has(figures, "high") && !(strcmp(kind, "hardware") == 0 && high <= 1);
     cJSON *arguments = cJSON_CreateObject();
-    const bool is_share = strcmp(kind, "time") == 0;
-    char text[32];
-    snprintf(text, sizeof text, is_share ? "%.0f" : "%.2g", is_share ? 100 * low : low);
-    cJSON_AddStringToObject(arguments, "low", text);
-    snprintf(text, sizeof text, is_share ? "%.0f" : "%.2g", is_share ? 100 * high : high);
-    cJSON_AddStringToObject(arguments, "high", text);
+    cost_figure(arguments, "low", is_time, low);
+    cost_figure(arguments, "high", is_time, high);
+    const bool is_range = strcmp(gp_json_text(arguments, "low"), gp_json_text(arguments, "high")) != 0;
+    char key[64];
+    snprintf(key, sizeof key, "cost.%s%s%s", kind, is_faster ? ".faster" : "", !is_told ? "" : is_range ? ".range" : ".about");
     gp_view_message(buffer, view, key, "", arguments);
     cJSON_Delete(arguments);
 }
@@ -106,14 +119,14 @@ static void knob(gp_table *table, const gp_view *view, const cJSON *row, int num
     gp_view_size(gp_table_cell(table, 3), view, gp_json_number(row, "peak_bytes_after"));
     const char *after = gp_json_text(row, "verdict_after");
     const gp_style style = strcmp(after, "fits") == 0 ? GP_GOOD : strcmp(after, "tight") == 0 ? GP_CAREFUL : GP_BAD;
-    gp_styled(gp_table_cell(table, 4), view, style, gp_message_of(view->language, "verdict", after));
+    gp_styled(gp_table_cell(table, 4), view, style, gp_message_of(view->language, "cli.knobs.fits", after));
     cost(gp_table_cell(table, 5), view, row);
 }
 
 static void knobs(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
     if (!rows || !rows->child) return;
     static const char *const headings[] = {"cli.knobs.number", "cli.knobs.knob", "cli.knobs.frees", "cli.knobs.after",
-                                           "cli.knobs.verdict", "cli.knobs.cost"};
+                                           "cli.knobs.fits", "cli.knobs.cost"};
     gp_view_heading(buffer, view, "cli.knobs");
     gp_table table;
     gp_table_start(&table, "rlrrll");
@@ -123,10 +136,7 @@ static void knobs(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) {
         knob(&table, view, row, ++number);
-        gp_table_row(&table);
-        gp_style_start(gp_table_cell(&table, 1), view, GP_DIM);
-        settings(gp_table_cell(&table, 1), gp_json_at(row, "set"));
-        gp_style_end(gp_table_cell(&table, 1), view, GP_DIM);
+        settings(gp_table_note(&table), gp_json_at(row, "set"));
     }
     gp_table_print(&table, buffer, view, true);
 }

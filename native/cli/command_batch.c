@@ -30,7 +30,7 @@ static double now_s(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A report has `errors` among its first members, before anything a job could put there. */
+/* Quotes inside texts are escaped, so only the member itself is found. */
 static bool has_errors(const char *report) {
     return strstr(report, "\"errors\":[") != NULL;
 }
@@ -83,7 +83,8 @@ static gp_output_state answer_all(batch *run, gp_lines *lines) {
         size_t length;
         const gp_line_state state = gp_lines_next(lines, &line, &length);
         if (state == GP_LINE) {
-            if (!is_blank(line, length)) answer(run, line, length);
+            /* Of a line that was cut the rest is not known. */
+            if (length > GP_REQUEST_BYTES_MAX || !is_blank(line, length)) answer(run, line, length);
             show_progress(run, false);
             if (run->output.length < FLUSH_BYTES) continue;
         }

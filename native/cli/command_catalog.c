@@ -10,31 +10,36 @@
 #include "text.h"
 
 /* A column: heading key `cli.column.<name>`, the member shown, how it is printed. */
-typedef enum { SHOW_TEXT, SHOW_NUMBER, SHOW_COUNT, SHOW_BYTES, SHOW_BANDWIDTH, SHOW_FORMATS, SHOW_RANGE,
+typedef enum { SHOW_TEXT, SHOW_NUMBER, SHOW_COUNT, SHOW_BYTES, SHOW_BANDWIDTH, SHOW_FORMATS, SHOW_SOLVE,
                SHOW_CHOICES } show;
 typedef struct {
     const char *name;
+    char alignment;
     show show;
+    bool wide; /* only with --verbose or on a wide terminal */
 } catalog_column;
+#define WIDE_COLUMNS 118
 
 typedef struct {
-    const char *kind;      /* as the core names it */
-    const char *alignment;
-    catalog_column columns[GP_TABLE_COLUMNS_MAX];
+    const char *kind; /* as the core names it */
+    catalog_column columns[GP_TABLE_COLUMNS_MAX + 1]; /* ended by a name of NULL */
 } catalog_listing;
 
 static const catalog_listing listings[] = {
-    {"models", "lrrrrrrrrr",
-     {{"id", SHOW_TEXT}, {"params", SHOW_COUNT}, {"layers", SHOW_NUMBER}, {"hidden", SHOW_NUMBER},
-      {"heads", SHOW_NUMBER}, {"kv_heads", SHOW_NUMBER}, {"ffn", SHOW_NUMBER}, {"vocab", SHOW_NUMBER},
-      {"max_context", SHOW_NUMBER}, {"year", SHOW_TEXT}}},
-    {"gpus", "lllrrlr",
-     {{"name", SHOW_TEXT}, {"vendor", SHOW_TEXT}, {"architecture", SHOW_TEXT}, {"memory_bytes", SHOW_BYTES},
-      {"bandwidth_bytes_per_s", SHOW_BANDWIDTH}, {"formats", SHOW_FORMATS}, {"year", SHOW_TEXT}}},
-    {"fields", "llrll",
-     {{"path", SHOW_TEXT}, {"default", SHOW_TEXT}, {"range", SHOW_RANGE}, {"unit", SHOW_TEXT},
-      {"choices", SHOW_CHOICES}}},
-    {"formulas", "lll", {{"id", SHOW_TEXT}, {"expression", SHOW_TEXT}, {"source", SHOW_TEXT}}},
+    {"models",
+     {{"id", 'l', SHOW_TEXT, false}, {"params", 'r', SHOW_COUNT, false}, {"layers", 'r', SHOW_NUMBER, false},
+      {"hidden", 'r', SHOW_NUMBER, true}, {"heads", 'r', SHOW_NUMBER, true}, {"kv_heads", 'r', SHOW_NUMBER, true},
+      {"ffn", 'r', SHOW_NUMBER, true}, {"vocab", 'r', SHOW_NUMBER, true}, {"max_context", 'r', SHOW_NUMBER, false},
+      {"year", 'r', SHOW_TEXT, true}}},
+    {"gpus",
+     {{"name", 'l', SHOW_TEXT, false}, {"vendor", 'l', SHOW_TEXT, true}, {"architecture", 'l', SHOW_TEXT, true},
+      {"memory_bytes", 'r', SHOW_BYTES, false}, {"bandwidth_bytes_per_s", 'r', SHOW_BANDWIDTH, false},
+      {"formats", 'l', SHOW_FORMATS, false}, {"year", 'r', SHOW_TEXT, true}}},
+    {"fields",
+     {{"path", 'l', SHOW_TEXT, false}, {"default", 'l', SHOW_TEXT, false}, {"solve", 'l', SHOW_SOLVE, false},
+      {"unit", 'l', SHOW_TEXT, true}, {"choices", 'l', SHOW_CHOICES, false}}},
+    {"formulas",
+     {{"id", 'l', SHOW_TEXT, false}, {"expression", 'l', SHOW_TEXT, false}, {"source", 'l', SHOW_TEXT, true}}},
 };
 #define LISTING_COUNT ((int)(sizeof listings / sizeof *listings))
 
@@ -47,45 +52,67 @@ static void show_formats(gp_buffer *cell, const cJSON *row) {
     }
 }
 
-static void show_range(gp_buffer *cell, const cJSON *row) {
-    if (!gp_json_has(row, "max")) return;
-    gp_view_number(cell, gp_json_number(row, "min"));
-    gp_buffer_text(cell, "–");
-    gp_view_number(cell, gp_json_number(row, "max"));
+static void show_solve(gp_buffer *cell, const cJSON *row) {
+    if (cJSON_IsTrue(gp_json_at(row, "auto"))) gp_buffer_text(cell, "auto ");
+    if (cJSON_IsTrue(gp_json_at(row, "max_allowed"))) gp_buffer_text(cell, "max");
 }
 
+/* The range of a number, the list of a choice; what any other field holds is told by its label. */
 static void show_choices(gp_buffer *cell, const gp_view *view, const cJSON *row) {
     const cJSON *choices = gp_json_at(row, "choices");
-    if (choices && choices->child) gp_view_argument(cell, view, choices);
-    else gp_buffer_text(cell, gp_message_of(view->language, "field", gp_json_text(row, "path")));
+    if (choices && choices->child) {
+        gp_view_argument(cell, view, choices);
+    } else if (gp_json_has(row, "max") && strcmp(gp_json_text(row, "kind"), "switch") != 0) {
+        gp_view_number(cell, gp_json_number(row, "min"));
+        gp_buffer_text(cell, "–");
+        gp_view_number(cell, gp_json_number(row, "max"));
+    } else {
+        gp_buffer_text(cell, gp_message_of(view->language, "field", gp_json_text(row, "path")));
+    }
 }
 
 static void show_member(gp_buffer *cell, const gp_view *view, const cJSON *value, show how) {
     if (cJSON_IsNumber(value) && how == SHOW_COUNT) gp_view_count(cell, value->valuedouble);
     else if (cJSON_IsNumber(value) && how == SHOW_BYTES) gp_view_size(cell, view, value->valuedouble);
-    else if (cJSON_IsNumber(value) && how == SHOW_BANDWIDTH) gp_buffer_printf(cell, "%.0f GB/s", value->valuedouble / 1e9);
+    else if (cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
     else if (cJSON_IsNumber(value) && how == SHOW_TEXT) gp_buffer_printf(cell, "%.15g", value->valuedouble);
     else gp_view_argument(cell, view, value);
 }
 
+static void show_bandwidth(gp_buffer *cell, const cJSON *row) {
+    if (!gp_json_has(row, "bandwidth_bytes_per_s")) return;
+    gp_view_number(cell, gp_json_number(row, "bandwidth_bytes_per_s") / 1e9);
+    gp_buffer_text(cell, " GB/s");
+}
+
 static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, const catalog_column *column) {
     if (column->show == SHOW_FORMATS) show_formats(cell, row);
-    else if (column->show == SHOW_RANGE) show_range(cell, row);
+    else if (column->show == SHOW_BANDWIDTH) show_bandwidth(cell, row);
+    else if (column->show == SHOW_SOLVE) show_solve(cell, row);
     else if (column->show == SHOW_CHOICES) show_choices(cell, view, row);
     else show_member(cell, view, cJSON_GetObjectItemCaseSensitive(row, column->name), column->show);
 }
 
 static void print_listing(gp_buffer *buffer, const gp_view *view, const catalog_listing *listing, const cJSON *rows) {
+    const bool is_wide = view->verbose || view->width >= WIDE_COLUMNS;
+    const catalog_column *shown[GP_TABLE_COLUMNS_MAX];
+    char alignment[GP_TABLE_COLUMNS_MAX + 1] = "";
+    int count = 0;
+    for (const catalog_column *column = listing->columns; column->name; column++) {
+        if (column->wide && !is_wide) continue;
+        alignment[count] = column->alignment;
+        shown[count++] = column;
+    }
     gp_table table;
-    gp_table_start(&table, listing->alignment);
+    gp_table_start(&table, alignment);
     gp_table_row(&table);
-    for (int i = 0; i < table.columns; i++) {
-        gp_buffer_text(gp_table_cell(&table, i), gp_message_of(view->language, "cli.column", listing->columns[i].name));
+    for (int i = 0; i < count; i++) {
+        gp_buffer_text(gp_table_cell(&table, i), gp_message_of(view->language, "cli.column", shown[i]->name));
     }
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) {
         gp_table_row(&table);
-        for (int i = 0; i < table.columns; i++) show_cell(gp_table_cell(&table, i), view, row, &listing->columns[i]);
+        for (int i = 0; i < count; i++) show_cell(gp_table_cell(&table, i), view, row, shown[i]);
     }
     gp_table_print(&table, buffer, view, true);
 }

@@ -47,7 +47,8 @@ static void symbols(gp_buffer *buffer, const gp_view *view, const char *expressi
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         snprintf(mark, sizeof mark, " %s ", name);
         at += length;
-        if (strspn(at, " ") == strcspn(at, "(") || strstr(gp_buffer_string(&seen), mark)) continue;
+        const bool is_function = at[strspn(at, " ")] == '(';
+        if (is_function || strstr(gp_buffer_string(&seen), mark)) continue;
         gp_buffer_text(&seen, mark + 1);
         gp_buffer text = {0};
         gp_buffer_text(&text, name);

@@ -44,7 +44,10 @@ static void short_assumption(gp_buffer *buffer, const gp_view *view, const cJSON
     gp_buffer_foreign(buffer, gp_view_field(view, gp_json_text(row, "path")));
     if (!value) return;
     gp_buffer_text(buffer, " ");
-    if (cJSON_IsString(value)) gp_buffer_foreign(buffer, gp_message_of(view->language, family, value->valuestring));
+    char key[320];
+    snprintf(key, sizeof key, "%s.%s", family, cJSON_IsString(value) ? value->valuestring : "");
+    const char *choice = gp_message_find(view->language, key);
+    if (choice) gp_buffer_text(buffer, choice);
     else gp_view_argument(buffer, view, value);
 }
 

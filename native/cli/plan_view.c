@@ -100,25 +100,29 @@ static void parallel_row(gp_table *table, const gp_view *view, const cJSON *para
     if (cell->length == 0) gp_buffer_text(cell, gp_message(view->language, "cli.plan.one_gpu"));
 }
 
-static void solved_rows(gp_table *table, const gp_view *view, const cJSON *report) {
+/* " (9 does not fit)" behind a solved maximum. */
+static void limit_text(gp_buffer *cell, const gp_view *view, const cJSON *limit) {
+    const bool is_size = strcmp(limit->string, "params") == 0;
+    cJSON *arguments = cJSON_CreateObject();
+    cJSON_AddNumberToObject(arguments, is_size ? "params" : "value", limit->valuedouble);
+    gp_buffer_text(cell, gp_message(view->language, "cli.space"));
+    gp_view_message(cell, view, is_size ? "cli.plan.fails_at_params" : "cli.plan.fails_at", "", arguments);
+    cJSON_Delete(arguments);
+}
+
+static void solved_row(gp_table *table, const gp_view *view, const cJSON *report) {
+    const cJSON *solved = gp_json_at(report, "solved");
+    if (!solved || !solved->child) return;
+    row(table, view, "cli.plan.solved");
+    gp_buffer *cell = gp_table_cell(table, 1);
     const cJSON *value;
-    cJSON_ArrayForEach(value, gp_json_at(report, "solved")) {
-        gp_table_row(table);
-        gp_styled(gp_table_cell(table, 0), view, GP_DIM, gp_message(view->language, "cli.plan.solved"));
-        gp_buffer *cell = gp_table_cell(table, 1);
+    cJSON_ArrayForEach(value, solved) {
+        if (cell->length > 0) gp_buffer_text(cell, " · ");
         gp_buffer_text(cell, label_of(view, value->string));
         gp_buffer_text(cell, " ");
-        gp_style_start(cell, view, GP_STRONG);
         field_value(cell, view, value);
-        gp_style_end(cell, view, GP_STRONG);
         const cJSON *limit = cJSON_GetObjectItemCaseSensitive(gp_json_at(report, "fails_at"), value->string);
-        if (!limit) continue;
-        gp_buffer_text(cell, " ");
-        cJSON *arguments = cJSON_CreateObject();
-        cJSON_AddNumberToObject(arguments, strcmp(value->string, "params") == 0 ? "params" : "value", limit->valuedouble);
-        gp_view_message(cell, view, strcmp(value->string, "params") == 0 ? "cli.plan.fails_at_params" : "cli.plan.fails_at",
-                        "", arguments);
-        cJSON_Delete(arguments);
+        if (limit) limit_text(cell, view, limit);
     }
 }
 
@@ -142,10 +146,13 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     if (gp_json_has(report, "model")) model_row(&table, view, report);
     if (gp_json_has(report, "hardware")) hardware_row(&table, view, report);
     if (gp_json_has(report, "parallel")) parallel_row(&table, view, gp_json_at(report, "parallel"));
-    solved_rows(&table, view, report);
+    solved_row(&table, view, report);
     const cJSON *kv = gp_json_at(report, "kv");
     figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
     if (gp_json_has(kv, "max_tokens")) figures_row(&table, view, "cli.plan.room", "cli.plan.kv_room", kv);
+    const cJSON *memory = gp_json_at(report, "memory");
+    if (gp_json_has(memory, "host_bytes")) figures_row(&table, view, "field.hardware.host_ram_gib", "cli.plan.host", memory);
+    if (view->verbose) figures_row(&table, view, "cli.plan.meters", "cli.plan.meter_values", gp_json_at(memory, "meters"));
     time_rows(&table, view, gp_json_at(report, "time"));
     gp_buffer_text(buffer, "\n");
     gp_table_print(&table, buffer, view, false);

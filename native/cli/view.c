@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cJSON.h"
@@ -54,7 +55,8 @@ void gp_view_size(gp_buffer *buffer, const gp_view *view, double bytes) {
         value /= step;
         unit++;
     }
-    const int decimals = unit == 0 || fabs(value) >= 1000 ? 0 : fabs(value) >= 100 ? 0 : unit == 3 && fabs(value) < 1 ? 2 : 1;
+    const bool is_exact = unit == 0 || (unit < 3 && floor(value) == value);
+    const int decimals = is_exact || fabs(value) >= 100 ? 0 : unit == 3 && fabs(value) < 1 ? 2 : 1;
     gp_buffer_printf(buffer, "%.*f %s", decimals, value, view->decimal_units ? decimal[unit] : binary[unit]);
 }
 
@@ -70,7 +72,8 @@ static void whole_number(gp_buffer *buffer, double value) {
 }
 
 void gp_view_number(gp_buffer *buffer, double value) {
-    if (fabs(value) < 1e15 && floor(value) == value) whole_number(buffer, value);
+    const bool is_whole = floor(value) == value || fabs(value) >= 1000;
+    if (fabs(value) < 1e15 && is_whole) whole_number(buffer, value);
     else gp_buffer_printf(buffer, "%.4g", value);
 }
 
@@ -93,7 +96,33 @@ static bool ends_with(const char *text, const char *ending) {
     return length >= size && strcmp(text + length - size, ending) == 0;
 }
 
+/* A text in words: as a value of its argument ("phase.backward"), as a field ("model.layers"), or as it is; a number
+ * written as text gets its separators, a list "a|b" its commas. */
+static void text_argument(gp_buffer *buffer, const gp_view *view, const char *name, const char *text) {
+    char key[160];
+    snprintf(key, sizeof key, "%s.%s", name, text);
+    const char *words = gp_message_find(view->language, key);
+    if (!words) {
+        snprintf(key, sizeof key, "field.%s", text);
+        words = gp_message_find(view->language, key);
+    }
+    const size_t length = strlen(text);
+    if (words) {
+        gp_buffer_text(buffer, words);
+    } else if (length > 0 && length < 16 && strspn(text, "0123456789") == length) {
+        whole_number(buffer, strtod(text, NULL));
+    } else if (strcmp(name, "choices") == 0) {
+        for (const char *at = text; *at; at++) {
+            if (*at == '|') gp_buffer_text(buffer, ", ");
+            else gp_buffer_bytes(buffer, at, 1);
+        }
+    } else {
+        gp_buffer_foreign(buffer, text);
+    }
+}
+
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argument) {
+    if (!argument) return;
     const char *name = argument->string ? argument->string : "";
     if (cJSON_IsNumber(argument)) {
         const double value = argument->valuedouble;
@@ -102,7 +131,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         else if (strcmp(name, "bubble") == 0 || strcmp(name, "efficiency") == 0) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {
-        gp_buffer_foreign(buffer, gp_message_of(view->language, name, argument->valuestring));
+        text_argument(buffer, view, name, argument->valuestring);
     } else if (cJSON_IsBool(argument)) {
         gp_buffer_text(buffer, cJSON_IsTrue(argument) ? "true" : "false");
     } else if (cJSON_IsArray(argument)) {

@@ -31,12 +31,13 @@ void gp_view_size(gp_buffer *buffer, const gp_view *view, double bytes);
 /* "14.62": a size in GiB or GB without the unit, for columns headed by it. */
 void gp_view_gigabytes(gp_buffer *buffer, const gp_view *view, double bytes);
 const char *gp_view_unit(const gp_view *view);
-/* "16,777,216", "0.85", "3.44e+14": whole numbers in full with separators, others with four digits. */
+/* "16,777,216", "0.85": numbers from a thousand on are whole, others have four digits. */
 void gp_view_number(gp_buffer *buffer, double value);
 /* "6.74 B", "40.0 M": a count of parameters. */
 void gp_view_count(gp_buffer *buffer, double value);
 /* An argument of a message. By its name: `…_bytes` and `bytes…` are sizes, `params` and `…_params` counts, `bubble` and
- * `efficiency` shares; a text is looked up as message `name.text` and else printed as it is. */
+ * `efficiency` shares; a text is looked up as message `name.text`, then as a field, and else printed as it is. NULL
+ * prints nothing. */
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const struct cJSON *argument);
 
 /* Appends a message with its {placeholders} replaced by the members of `arguments` (NULL allowed). The placeholder

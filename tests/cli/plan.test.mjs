@@ -204,7 +204,9 @@ test("link turns a job into a link and back, and the plan stays the same", () =>
     assert.match(stdout, /^v=1&\S+\n$/);
     const back = gpuplan(["link", stdout.trim()]);
     assert.equal(back.status, 0);
-    assert.deepEqual(reportOf(["plan", JSON.stringify(JSON.parse(back.stdout))]), reportOf(["plan", input]));
+    // A link leaves out what is the default anyway, which the report then lists as assumed.
+    const withoutAssumptions = (report) => ({ ...report, assumptions: [] });
+    assert.deepEqual(withoutAssumptions(reportOf(["plan", JSON.stringify(JSON.parse(back.stdout))])), withoutAssumptions(reportOf(["plan", input])));
     assert.equal(gpuplan(["link", JSON.stringify(JSON.parse(back.stdout))]).stdout, stdout);
   }
 });
