@@ -1,6 +1,7 @@
 /* link.h: a job as readable key=value pairs for the fragment of a URL, "v=1&task=qlora&model=…". Only fields that
- * differ from their default are written. Values are percent-encoded where needed. Links of this version work forever:
- * keys are never reused or renamed (tests/golden/links/ holds one link of every version). */
+ * differ from their default are written, and the few that mean something by being given (a GPU count of 1, a rank).
+ * Values are percent-encoded where needed. Links of this version work forever: keys are never reused or renamed
+ * (tests/golden/links/ holds one link of every version). */
 #ifndef GP_LINK_H
 #define GP_LINK_H
 

@@ -31,7 +31,7 @@ static void test_links_are_readable(void **state) {
     assert_link("{}", "v=1");
     assert_link("{\"task\":\"qlora\",\"model\":\"meta-llama/Llama-2-7b-hf\",\"hardware\":{\"gpu\":\"RTX 4090\",\"count\":1},"
                 "\"train\":{\"seq_len\":2048,\"micro_batch\":\"max\",\"zero\":\"auto\",\"dropout\":0.05,\"packed\":true}}",
-                "v=1&task=qlora&model=meta-llama/Llama-2-7b-hf&gpu=RTX+4090&mb=max&packed=true&dropout=0.05");
+                "v=1&task=qlora&model=meta-llama/Llama-2-7b-hf&gpu=RTX+4090&n=1&mb=max&packed=true&dropout=0.05");
     assert_link("{\"task\":\"infer\",\"model\":{\"name\":\"7B\",\"params\":7e9,\"layers\":32,\"tied_embeddings\":false},"
                 "\"hardware\":{\"gpu\":{\"memory_gib\":48,\"like\":\"L40S\"},\"count\":2},"
                 "\"infer\":{\"context\":\"max\",\"weights\":{\"gguf\":\"IQ3_K\",\"bits\":3.43},\"tp\":2}}",
@@ -43,8 +43,10 @@ static void test_links_are_readable(void **state) {
 
 static void test_only_what_differs_from_the_default(void **state) {
     (void)state;
-    assert_link("{\"ledger\":\"detailed\",\"hardware\":{\"count\":1,\"per_node\":8},\"train\":{\"precision\":\"auto\","
+    assert_link("{\"ledger\":\"detailed\",\"hardware\":{\"per_node\":8},\"train\":{\"precision\":\"auto\","
                 "\"optimizer\":\"adamw\",\"dropout\":0,\"seq_len\":null},\"infer\":{\"kv\":\"auto\"}}", "v=1");
+    /* These say something by being given. */
+    assert_link("{\"hardware\":{\"count\":1},\"train\":{\"pp\":1,\"lora\":{\"rank\":16}}}", "v=1&n=1&pp=1&rank=16");
     /* A text where a number belongs is a fault, not the default. */
     assert_link("{\"train\":{\"seq_len\":\"2048\"}}", "v=1&seq=2048");
 }
