@@ -45,6 +45,11 @@ static void bits_follow_from_the_blocks(void **state) {
         {"mlx:q8-g32", 9, 9, 8},
         {"mlx:q4", 4.5, 4.5, 4},
         {"gguf:F16", 16, 16, 16},
+        /* The embedding in the same blocks, the output matrix in Q6_K. */
+        {"gguf:Q4_0", 18.0 * 8 / 32, (18.0 * 8 / 32 + 210.0 * 8 / 256) / 2, 4},
+        {"gguf:Q4_1", 20.0 * 8 / 32, (20.0 * 8 / 32 + 210.0 * 8 / 256) / 2, 4},
+        {"gguf:Q5_0", 22.0 * 8 / 32, (22.0 * 8 / 32 + 210.0 * 8 / 256) / 2, 8},
+        {"gguf:Q5_1", 24.0 * 8 / 32, (24.0 * 8 / 32 + 210.0 * 8 / 256) / 2, 8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const gp_format *format = find(rows[i].name);
@@ -62,8 +67,7 @@ static void gguf_mixes_take_more_than_their_base_type(void **state) {
         const char *name;
         double base;
     } rows[] = {
-        {"gguf:Q4_0", 18.0 * 8 / 32},    {"gguf:Q5_0", 22.0 * 8 / 32},    {"gguf:Q8_0", 34.0 * 8 / 32},
-        {"gguf:Q2_K", 84.0 * 8 / 256},   {"gguf:Q3_K_M", 110.0 * 8 / 256}, {"gguf:Q4_K_M", 144.0 * 8 / 256},
+        {"gguf:Q8_0", 34.0 * 8 / 32},    {"gguf:Q2_K", 84.0 * 8 / 256},   {"gguf:Q3_K_M", 110.0 * 8 / 256}, {"gguf:Q4_K_M", 144.0 * 8 / 256},
         {"gguf:Q5_K_M", 176.0 * 8 / 256}, {"gguf:Q6_K", 210.0 * 8 / 256},  {"gguf:IQ4_XS", 136.0 * 8 / 256},
         {"gguf:IQ3_S", 110.0 * 8 / 256}, {"gguf:IQ2_XXS", 66.0 * 8 / 256}, {"gguf:IQ1_S", 50.0 * 8 / 256},
     };
