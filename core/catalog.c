@@ -22,10 +22,10 @@ const gp_gpu_row *gp_catalog_gpu(int index) {
     return index >= 0 && index < gp_data_gpu_count ? &gp_data_gpus[index] : NULL;
 }
 
-/* The keys of a model name, strictest first: one that states an owner finds that owner's row before any other. */
+/* By the whole name first: a variant may have a row of its own. */
 static int find_model(gp_name_index index, const char *name) {
     int row = -1;
-    for (int kind = GP_KEY_EXACT; kind <= GP_KEY_STEM && row < 0; kind++) {
+    for (int kind = GP_KEY_NAME; kind <= GP_KEY_STEM && row < 0; kind++) {
         char key[GP_KEY_BYTES];
         gp_key_of_model(name, (gp_key_kind)kind, key);
         if (key[0] != '\0') row = gp_name_find(index, key);

@@ -44,7 +44,7 @@ void gp_key_of_model(const char *name, gp_key_kind kind, char *key) {
     static const char *const variants[] = {"instruct", "chat", "it", "hf", "base", "pt", "sft", "deduped"};
     word words[WORDS_MAX];
     const char *owner = strrchr(name, '/');
-    int count = split(kind != GP_KEY_EXACT && owner != NULL ? owner + 1 : name, words);
+    int count = split(owner != NULL ? owner + 1 : name, words);
     int variant_count = kind == GP_KEY_STEM ? (int)(sizeof variants / sizeof variants[0]) : 0;
     while (count > 1 && is_one_of(&words[count - 1], variants, variant_count)) count--;
     size_t used = 0;

@@ -149,8 +149,8 @@ static void add_key(const char *key, int row) {
 static void add_name(const char *name, const char *key, int row) {
     int other = find(key);
     if (key[0] == '\0') fault(name, "no letters to look up");
-    if (other >= 0 && other != row) fault(name, "also names another row");
-    if (other < 0) add_key(key, row);
+    if (other >= 0) fault(name, other == row ? "is there already" : "also names another row");
+    add_key(key, row);
 }
 
 static int compare_keys(const void *a, const void *b) {
@@ -249,31 +249,37 @@ static void write_models(const cJSON *models) {
     fprintf(out, "};\nconst int gp_data_model_count = %d;\n\n", count);
 }
 
-/* Names of all rows of one kind: each id exactly and without its owner, then its aliases, then, where still free, the
- * stems. Aliases of the other list are left to it. */
-static void index_models(const char *name, const cJSON *rows, const cJSON *aliases) {
+static void index_names(const cJSON *rows, gp_key_kind kind) {
     char key[GP_KEY_BYTES];
-    for (int kind = GP_KEY_EXACT; kind <= GP_KEY_STEM; kind++) {
-        int number = 0;
-        const cJSON *row, *alias;
-        cJSON_ArrayForEach(row, rows) {
-            const char *id = text_of(row, "id");
-            gp_key_of_model(id, (gp_key_kind)kind, key);
-            if (kind == GP_KEY_EXACT && find(key) >= 0) fault(id, "twice in the list");
-            if (kind != GP_KEY_STEM) {
-                add_name(id, key, number);
-            } else if (find(key) < 0) {
-                add_key(key, number);
-            }
-            number++;
+    int number = 0;
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) {
+        gp_key_of_model(text_of(row, "id"), kind, key);
+        if (kind == GP_KEY_STEM) {
+            if (find(key) < 0) add_key(key, number);
+        } else {
+            add_name(text_of(row, "id"), key, number);
         }
-        cJSON_ArrayForEach(alias, aliases) {
-            char target[GP_KEY_BYTES];
-            gp_key_of_model(alias->valuestring, GP_KEY_EXACT, target);
-            gp_key_of_model(alias->string, GP_KEY_NAME, key);
-            if (kind == GP_KEY_NAME && find(target) >= 0) add_name(alias->string, key, find(target));
-        }
+        number++;
     }
+}
+
+/* Aliases of the other list are left to it. */
+static void index_aliases(const cJSON *aliases) {
+    char key[GP_KEY_BYTES], target[GP_KEY_BYTES];
+    const cJSON *alias;
+    cJSON_ArrayForEach(alias, aliases) {
+        gp_key_of_model(alias->valuestring, GP_KEY_NAME, target);
+        gp_key_of_model(alias->string, GP_KEY_NAME, key);
+        if (find(target) >= 0) add_name(alias->string, key, find(target));
+    }
+}
+
+/* Every id, then its aliases, then, where still free, the stems. */
+static void index_models(const char *name, const cJSON *rows, const cJSON *aliases) {
+    index_names(rows, GP_KEY_NAME);
+    index_aliases(aliases);
+    index_names(rows, GP_KEY_STEM);
     write_index(name);
 }
 
@@ -352,7 +358,6 @@ static void write_gpus(const cJSON *gpus) {
     cJSON_ArrayForEach(row, gpus) {
         write_gpu(row);
         gp_key_of_gpu(text_of(row, "name"), key);
-        if (find(key) >= 0) fault(text_of(row, "name"), "also names another row");
         add_name(text_of(row, "name"), key, count);
         cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
             gp_key_of_gpu(alias->valuestring, key);
