@@ -29,15 +29,23 @@ static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_kn
     return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
 }
 
+/* Makes the knob of a row as the plan's next one; false when it has no meaning or no use. */
+static bool try_row(gp_plan *plan, const gp_knob_row *row, bool hold, gp_plan *outlook) {
+    gp_draft draft = {.plan = plan, .job = *plan->request, .knob = &plan->knobs[plan->knob_count]};
+    *draft.knob = (gp_knob){.id = row->id, .cost = row->cost};
+    if (!row->propose(&draft)) return false;
+    if (hold) hold_solutions(&draft);
+    return measure(&draft, outlook) && is_worth_it(plan, row, draft.knob);
+}
+
+/* Choices left to the solver stay open where the knob frees memory all the same. Where they would spend what it frees
+ * on a cheaper choice, they are held, which shows what the knob is worth by itself. */
 static void try_rows(gp_plan *plan, const gp_knob_row *rows, bool uses_room, gp_plan *outlook) {
-    bool hold = has_maximum(plan);
+    bool maximum = has_maximum(plan), open = plan->solution_count > 0;
     for (const gp_knob_row *row = rows; row->id != NULL && plan->knob_count < GP_ADVICE_MAX; row++) {
         if (row->uses_room != uses_room) continue;
-        gp_draft draft = {.plan = plan, .job = *plan->request, .knob = &plan->knobs[plan->knob_count]};
-        *draft.knob = (gp_knob){.id = row->id, .cost = row->cost};
-        if (!row->propose(&draft)) continue;
-        if (hold) hold_solutions(&draft);
-        if (measure(&draft, outlook) && is_worth_it(plan, row, draft.knob)) plan->knob_count++;
+        bool found = (!maximum && try_row(plan, row, false, outlook)) || (open && try_row(plan, row, true, outlook));
+        if (found) plan->knob_count++;
     }
 }
 

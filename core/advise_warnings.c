@@ -84,7 +84,7 @@ static void warn_of_adapters(gp_plan *plan) {
     const gp_stage_ledger *stage = &plan->stages[plan->peak.stage];
     uint64_t adapter = gp_plan_item_bytes(stage, GP_ITEM_ADAPTER, stage->peak_phase);
     bool small = adapter < stage->peak_bytes / 20;
-    if (plan->verdict == GP_FITS || !is_given(plan, GP_FIELD_LORA_RANK) || !small) return;
+    if (plan->verdict == GP_FITS || !small) return;
     gp_diagnostic *row = warn(plan, GP_CODE_RANK_NOT_A_MEMORY_KNOB, "train.lora.rank");
     gp_argue_number(row, "adapter_bytes", (double)adapter);
     gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);

@@ -1,0 +1,200 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cJSON.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog.h"
+#include "gpuplan.h"
+
+static cJSON *answer(const char *request) {
+    char *text = gp_answer(request);
+    assert_non_null(text);
+    assert_null(strchr(text, '\n'));
+    cJSON *report = cJSON_Parse(text);
+    assert_non_null(report);
+    assert_int_equal(cJSON_GetObjectItemCaseSensitive(report, "gpuplan")->valueint, 1);
+    gp_free(text);
+    return report;
+}
+
+static const cJSON *get(const cJSON *tree, const char *key) {
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(tree, key);
+    if (value == NULL) fail_msg("no %s", key);
+    return value;
+}
+
+/* The row of `errors` with that code and path, or NULL. */
+static const cJSON *find_error(const cJSON *report, const char *code, const char *path) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, get(report, "errors"))
+        if (strcmp(get(row, "code")->valuestring, code) == 0 && strcmp(get(row, "path")->valuestring, path) == 0) return row;
+    return NULL;
+}
+
+static void assert_errors(const char *request, int count, const char *code, const char *path) {
+    cJSON *report = answer(request);
+    if (find_error(report, code, path) == NULL) fail_msg("%s: no %s at %s", request, code, path);
+    assert_int_equal(cJSON_GetArraySize(get(report, "errors")), count);
+    cJSON_Delete(report);
+}
+
+static void assert_nearest(const char *request, const char *code, const char *path, const char *nearest) {
+    cJSON *report = answer(request);
+    const cJSON *row = find_error(report, code, path);
+    assert_non_null(row);
+    assert_string_equal(get(get(row, "args"), "nearest")->valuestring, nearest);
+    cJSON_Delete(report);
+}
+
+#define JOB "{\"task\":\"full\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\"}}"
+
+static void test_what_is_no_request(void **state) {
+    (void)state;
+    assert_errors(NULL, 1, "invalid_json", "");
+    assert_errors("", 1, "invalid_json", "");
+    assert_errors("[]", 1, "not_an_object", "");
+    assert_errors("{}", 1, "missing", "op");
+    assert_errors("{\"op\":null}", 1, "missing", "op");
+    assert_errors("{\"op\":7}", 1, "wrong_type", "op");
+    assert_errors("{\"op\":\"plan\"}", 1, "missing", "job");
+    assert_errors("{\"op\":\"plan\",\"job\":[]}", 1, "wrong_type", "job");
+    assert_errors("{\"op\":\"plan\",\"link\":7}", 1, "wrong_type", "link");
+    assert_errors("{\"op\":\"plan\",\"detail\":\"short\",\"job\":" JOB "}", 1, "unknown_choice", "detail");
+    assert_errors("{\"op\":\"link\"}", 1, "missing", "job");
+    assert_errors("{\"op\":\"catalog\"}", 1, "missing", "kind");
+    assert_errors("{\"op\":\"catalog\",\"kind\":\"cars\"}", 1, "unknown_choice", "kind");
+    assert_errors("{\"op\":\"explain\"}", 1, "missing", "id");
+}
+
+static void test_nearest_words(void **state) {
+    (void)state;
+    assert_nearest("{\"op\":\"paln\"}", "unknown_operation", "op", "plan");
+    assert_nearest("{\"op\":\"plan\",\"jbo\":1,\"job\":" JOB "}", "unknown_key", "jbo", "job");
+    assert_nearest("{\"op\":\"version\",\"gpuplam\":1}", "unknown_key", "gpuplam", "gpuplan");
+    assert_nearest("{\"op\":\"explain\",\"id\":\"kv_cache.bloks\"}", "unknown_choice", "id", "kv_cache.blocks");
+}
+
+static void test_versions(void **state) {
+    (void)state;
+    assert_errors("{\"gpuplan\":2,\"op\":\"version\"}", 1, "unsupported_version", "gpuplan");
+    assert_errors("{\"gpuplan\":0,\"op\":\"version\"}", 1, "unsupported_version", "gpuplan");
+    assert_errors("{\"gpuplan\":\"1\",\"op\":\"version\"}", 1, "wrong_type", "gpuplan");
+    cJSON *report = answer("{\"op\":\"version\"}");
+    assert_string_equal(get(report, "version")->valuestring, GP_VERSION);
+    assert_string_equal(gp_version(), GP_VERSION);
+    assert_int_equal(get(report, "grammar")->valueint, 1);
+    assert_int_equal(get(report, "link")->valueint, 1);
+    assert_null(cJSON_GetObjectItemCaseSensitive(report, "errors"));
+    cJSON_Delete(report);
+}
+
+static void test_all_faults_in_one_answer(void **state) {
+    (void)state;
+    static const struct { const char *code, *path; } expected[] = {
+        {"unsupported_version", "gpuplan"}, {"unknown_key", "jib"},           {"unknown_choice", "detail"},
+        {"unknown_model", "model"},         {"unknown_gpu", "hardware.gpu"},  {"out_of_range", "train.seq_len"},
+        {"unknown_key", "train.lorra"},     {"unknown_choice", "train.precision"},
+    };
+    cJSON *report = answer("{\"gpuplan\":9,\"op\":\"plan\",\"jib\":1,\"detail\":\"x\",\"job\":{\"task\":\"full\",\"model\":\"gpt7-zz\","
+                           "\"hardware\":{\"gpu\":\"Z9000\"},\"train\":{\"seq_len\":0,\"lorra\":{},\"precision\":\"bf17\"}}}");
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        if (find_error(report, expected[i].code, expected[i].path) == NULL)
+            fail_msg("no %s at %s", expected[i].code, expected[i].path);
+    assert_int_equal(cJSON_GetArraySize(get(report, "errors")), (int)(sizeof expected / sizeof expected[0]));
+    assert_null(cJSON_GetObjectItemCaseSensitive(report, "verdict"));
+    cJSON_Delete(report);
+}
+
+static void test_unknown_formats(void **state) {
+    (void)state;
+    assert_errors("{\"op\":\"plan\",\"job\":{\"task\":\"infer\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\"},"
+                  "\"infer\":{\"weights\":\"bf15\"}}}", 1, "unknown_format", "infer.weights");
+    assert_errors("{\"op\":\"plan\",\"job\":{\"task\":\"infer\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\"},"
+                  "\"infer\":{\"kv\":\"q9_9\"}}}", 1, "unknown_format", "infer.kv");
+}
+
+static void test_bytes_need_no_end(void **state) {
+    (void)state;
+    const char *request = "{\"op\":\"version\"}trailing";
+    char *report = gp_answer_bytes(request, strlen("{\"op\":\"version\"}"));
+    assert_non_null(strstr(report, "\"grammar\":1"));
+    gp_free(report);
+    report = gp_answer_bytes("{\"op\":\"ver\0ion\"}", 16);
+    assert_non_null(strstr(report, "\"errors\":[{"));
+    gp_free(report);
+    gp_free(NULL);
+}
+
+static void test_the_same_request_gives_the_same_bytes(void **state) {
+    (void)state;
+    const char *request = "{\"op\":\"plan\",\"job\":" JOB "}";
+    char *first = gp_answer(request), *other = gp_answer("{\"op\":\"plan\",\"job\":{\"task\":\"infer\",\"model\":\"gpt2\","
+                                                         "\"hardware\":{\"gpu\":\"L4\"},\"infer\":{\"context\":\"max\"}}}");
+    char *second = gp_answer(request);
+    assert_string_equal(first, second);
+    gp_free(first);
+    gp_free(other);
+    gp_free(second);
+}
+
+static void test_links(void **state) {
+    (void)state;
+    cJSON *made = answer("{\"op\":\"link\",\"job\":" JOB "}");
+    char request[512];
+    const char *link = get(made, "link")->valuestring;
+    snprintf(request, sizeof request, "{\"op\":\"link\",\"link\":\"#%s\"}", link);
+    cJSON *read = answer(request);
+    assert_string_equal(get(read, "link")->valuestring, link);
+    assert_string_equal(get(get(read, "job"), "model")->valuestring, "gpt2");
+    snprintf(request, sizeof request, "{\"op\":\"plan\",\"link\":\"%s\"}", link);
+    cJSON *planned = answer(request);
+    assert_string_equal(get(planned, "link")->valuestring, link);
+    cJSON_Delete(made);
+    cJSON_Delete(read);
+    cJSON_Delete(planned);
+    cJSON *broken = answer("{\"op\":\"link\",\"link\":\"v=1&task=full&model=gpt2&gpu\"}");
+    assert_non_null(get(broken, "errors"));
+    assert_string_equal(get(get(broken, "job"), "model")->valuestring, "gpt2");
+    cJSON_Delete(broken);
+}
+
+static int rows_of(const char *request, const char *list) {
+    cJSON *report = answer(request);
+    int count = cJSON_GetArraySize(get(report, list));
+    cJSON_Delete(report);
+    return count;
+}
+
+static void test_catalogue_and_formulas(void **state) {
+    (void)state;
+    assert_int_equal(rows_of("{\"op\":\"catalog\",\"kind\":\"models\"}", "models"), gp_catalog_model_count());
+    assert_int_equal(rows_of("{\"op\":\"catalog\",\"kind\":\"gpus\",\"filter\":\"\"}", "gpus"), gp_catalog_gpu_count());
+    int some = rows_of("{\"op\":\"catalog\",\"kind\":\"models\",\"filter\":\"llama 70\"}", "models");
+    assert_true(some > 0 && some < gp_catalog_model_count());
+    assert_int_equal(rows_of("{\"op\":\"catalog\",\"kind\":\"fields\",\"filter\":\"seq_len\"}", "fields"), 1);
+    int all = rows_of("{\"op\":\"catalog\",\"kind\":\"formulas\"}", "formulas");
+    int cache = rows_of("{\"op\":\"explain\",\"id\":\"kv_cache\"}", "formulas");
+    assert_true(cache >= 2 && cache < all);
+    assert_int_equal(rows_of("{\"op\":\"explain\",\"id\":\"kv_cache.blocks\"}", "formulas"), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_no_request),
+        cmocka_unit_test(test_nearest_words),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_all_faults_in_one_answer),
+        cmocka_unit_test(test_unknown_formats),
+        cmocka_unit_test(test_bytes_need_no_end),
+        cmocka_unit_test(test_the_same_request_gives_the_same_bytes),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_catalogue_and_formulas),
+    };
+    return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
+}
