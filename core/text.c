@@ -130,7 +130,9 @@ void gp_nearest_start(gp_nearest *search, const char *word, size_t word_length) 
 }
 
 void gp_nearest_offer(gp_nearest *search, const char *name, size_t length) {
-    int limit = search->best_distance - 1;
+    bool completes = gp_starts_folded(name, length, search->word, search->word_length);
+    bool wins_ties = completes && !search->best_completes && search->best != NULL;
+    int limit = search->best_distance - (wins_ties ? 0 : 1);
     if (limit < 0) return;
     int distance = limit + 1;
     size_t gap = length > search->word_length ? length - search->word_length : search->word_length - length;
@@ -144,4 +146,5 @@ void gp_nearest_offer(gp_nearest *search, const char *name, size_t length) {
     search->best = name;
     search->best_length = length;
     search->best_distance = distance;
+    search->best_completes = completes;
 }

@@ -33,14 +33,15 @@ bool gp_contains_folded(const char *text, size_t length, const char *word, size_
 int gp_text_distance(const char *a, size_t a_length, const char *b, size_t b_length, int limit);
 
 /* Search for the name nearest to a word: start, offer every known name, read `best`. A name is near when it takes at
- * most one edit per three letters, or holds the word, or is held by it. The first offered wins among equals.
- * Nothing is near to a word longer than GP_NAME_BYTES, so hostile input costs no time. */
+ * most one edit per three letters, or holds the word, or is held by it. Among equals one that begins with the word
+ * wins, then the first offered. Nothing is near to a word longer than GP_NAME_BYTES, so hostile input costs no time. */
 typedef struct {
     const char *word;
     size_t word_length;
     const char *best; /* NULL when nothing was near */
     size_t best_length;
     int best_distance;
+    bool best_completes; /* it begins with the word */
     int limit;
 } gp_nearest;
 

@@ -110,7 +110,7 @@ static void test_edit_distance_does_not_depend_on_the_limit(void **state) {
 }
 
 static const char *nearest_of(const char *word) {
-    const char *const names[] = {"seq_len", "micro_batch", "grad_accum", "zero", "tp", "pp"};
+    const char *const names[] = {"seq_len", "micro_batch", "grad_accum", "zero", "tp", "pp", "adamw", "adamw8bit"};
     gp_nearest search;
     gp_nearest_start(&search, word, strlen(word));
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) gp_nearest_offer(&search, names[i], strlen(names[i]));
@@ -124,6 +124,8 @@ static void test_nearest_name(void **state) {
     assert_string_equal(nearest_of("batch"), "micro_batch");
     assert_string_equal(nearest_of("zeor"), "zero");
     assert_string_equal(nearest_of("tpp"), "tp");
+    assert_string_equal(nearest_of("adamw8b"), "adamw8bit");
+    assert_string_equal(nearest_of("adamv"), "adamw");
     assert_null(nearest_of("temperature"));
     assert_null(nearest_of(""));
 }
