@@ -29,6 +29,8 @@ import { createWhyPanel } from './views/why.js';
 /** @typedef {import('./views/examples.js').Example} Example @typedef {import('./planner.js').Answer} Answer */
 
 const ANNOUNCE_DELAY_MS = 500;
+/* Up to so many columns the table of the memory tab stands beside the chart. */
+const NARROW_STAGES = 3;
 
 export class App {
   /** @type {'GiB' | 'GB'} */
@@ -63,7 +65,7 @@ export class App {
       initial: examples[0].variants[0].job,
       onChange: (answer, _job, linkFaults) => this.receive(answer, linkFaults),
     });
-    document.addEventListener('click', (event) => this.press(/** @type {Element} */ (event.target)));
+    document.addEventListener('click', (event) => this.press(event));
   }
 
   start() {
@@ -121,6 +123,7 @@ export class App {
     fill(byId('knobs'), knobsView(context));
     fill(byId('steps'), stepsView(context));
     fill(byId('memory-table'), memoryTable(context));
+    byId('panel-memory').classList.toggle('is-narrow', context.report.memory.stages.length <= NARROW_STAGES);
     fill(byId('panel-ledger'), ledgerView(context));
     fill(byId('notes'), notesView(context));
     this.chart.update(context, this.tabs.selected === 'memory');
@@ -159,9 +162,9 @@ export class App {
     this.store.replace(variant.job);
   }
 
-  /** @param {Element} origin */
-  press(origin) {
-    const target = /** @type {HTMLElement | null} */ (origin.closest('[data-action]'));
+  /** @param {MouseEvent} event */
+  press(event) {
+    const target = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest('[data-action]'));
     const { context } = this;
     if (!target || !context) return;
     const { action, path = '', value = '', why = '', copy = '', index } = target.dataset;
@@ -173,6 +176,10 @@ export class App {
       case 'example': this.openExample(target); break;
       case 'set': this.change(path, value, true); break;
       case 'goto': this.form.settings.reveal(path); break;
+      case 'focus': // The address holds the plan, so a place on the page cannot stand in it.
+        event.preventDefault();
+        byId(target.dataset.target ?? '').focus();
+        break;
       case 'copy': this.share.copy(copy, target); break;
       case 'share': this.share.toggle(); break;
       case 'ledger': this.store.edit({ ledger: value === 'textbook' ? 'textbook' : undefined }); break;

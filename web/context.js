@@ -41,6 +41,8 @@ export function createContext({ answer, job, words, format, fields }) {
       if (stated !== undefined && stated !== 'auto' && stated !== 'max') return { code: 'given', args: {} };
       if (row?.code === 'solved_value' || stated !== undefined) return { code: 'solved', args: row?.args ?? {} };
       if (row?.code === 'derived_value') return { code: 'derived', args: row.args };
+      if (path.startsWith('model.')) return { code: 'derived', args: { from: 'model' } };
+      if (path === 'hardware.gpu.memory_gib') return { code: 'derived', args: { from: 'hardware.gpu' } };
       const initial = fields.get(path)?.default;
       return { code: row || (initial !== undefined && initial !== null && initial !== '') ? 'default' : 'none', args: row?.args ?? {} };
     },

@@ -1,6 +1,6 @@
 /* Memory against the usable line, one bar per distinct GPU. Segments keep their order and colour everywhere. */
 import { h, why } from '../dom.js';
-import { gpuRange, itemName, itemsAtPeak, phaseName, stageRange } from './terms.js';
+import { gpuRange, itemsAtPeak, phaseName, rowKey, rowName, stageRange } from './terms.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
 
@@ -27,7 +27,7 @@ function stageBar(context, stage, index, scale) {
       h('strong', {}, gpuRange(context, stage)),
       h('span', {}, stageRange(context, stage)),
       h('span', { class: 'bar-phase' }, words.t('bar.peak_in', { phase: phaseName(context, stage.peak_phase) })),
-      why(`peak:${index}`, format.bytes(stage.peak_bytes), words.t('why.peak'))),
+      report.memory.stages.length > 1 ? why(`peak:${index}`, format.bytes(stage.peak_bytes), words.t('why.peak')) : null),
     track(context, stage, index, scale),
     usableLabel(context, scale),
     legend(context, stage, index, report.memory.stages.length > 1));
@@ -42,14 +42,14 @@ export function track(context, stage, index, scale) {
   const usable = report.memory.usable_bytes;
   const label = words.t('bar.label', {
     gpu: gpuRange(context, stage), peak: format.bytes(stage.peak_bytes), usable: format.bytes(usable),
-    items: itemsAtPeak(stage).map((item) => `${itemName(context, item.id)} ${format.bytes(item.bytes)}`).join(words.t('punctuation.list')),
+    items: itemsAtPeak(stage).map((item) => `${rowName(context, item)} ${format.bytes(item.bytes)}`).join(words.t('punctuation.list')),
   });
   const over = stage.peak_bytes - usable;
   return h('div', { class: 'track', role: 'img', 'aria-label': label },
     h('div', { class: 'segments' }, itemsAtPeak(stage).map((item) => h('div', {
-      class: 'segment', 'data-item': item.id, 'data-key': item.id, 'data-action': 'why', 'data-why': `item:${index}:${item.id}`,
+      class: 'segment', 'data-item': item.id, 'data-key': item.formula_id, 'data-action': 'why', 'data-why': rowKey(stage, index, item),
       style: { width: share(item.bytes, scale) },
-    }, h('span', { class: 'segment-name' }, itemName(context, item.id)), h('span', { class: 'segment-size' }, format.amount(item.bytes))))),
+    }, h('span', { class: 'segment-name' }, rowName(context, item)), h('span', { class: 'segment-size' }, format.amount(item.bytes))))),
     over > 0 ? h('div', { class: 'overflow', style: { left: share(usable, scale), width: share(over, scale) } }) : null,
     h('div', { class: 'usable', style: { left: share(usable, scale) } }),
     h('div', { class: 'whisker', style: { left: share(stage.low_bytes, scale), width: share(stage.high_bytes - stage.low_bytes, scale) } }));
@@ -65,8 +65,8 @@ function usableLabel({ words, format, report }, scale) {
 /** @param {Context} context @param {Stage} stage @param {number} index @param {boolean} isOneOfMany */
 function legend(context, stage, index, isOneOfMany) {
   const { format } = context;
-  const rows = itemsAtPeak(stage).map((item) => h('li', { 'data-item': item.id, 'data-key': item.id },
-    h('span', { class: 'swatch', 'aria-hidden': 'true' }), h('span', {}, itemName(context, item.id)),
-    why(`item:${index}:${item.id}`, format.bytes(item.bytes), itemName(context, item.id))));
+  const rows = itemsAtPeak(stage).map((item) => h('li', { 'data-item': item.id, 'data-key': item.formula_id },
+    h('span', { class: 'swatch', 'aria-hidden': 'true' }), h('span', {}, rowName(context, item)),
+    why(rowKey(stage, index, item), format.bytes(item.bytes), rowName(context, item))));
   return h('ul', { class: isOneOfMany ? 'legend is-compact' : 'legend' }, rows);
 }

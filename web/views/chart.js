@@ -1,12 +1,14 @@
 /* Stacked bars per GPU against the usable line. The same rows stand in a table beside it; Chart.js comes late. */
 import { gpuRange, itemName, itemsAtPeak, stageRange } from './terms.js';
-import { itemIds } from './ledger.js';
+import { ITEM_ORDER } from './ledger.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
 /** @typedef {{ label: string, stage: Stage }} Row */
 
 const ROW_PX = 44;
 const AXIS_PX = 56;
+/* Two bars still make a picture. */
+const LEAST_PX = 224;
 
 /** @type {Promise<any> | null} */
 let library = null;
@@ -57,16 +59,17 @@ const usableLine = {
 
 /** @param {Context} context @param {Row[]} rows @param {CSSStyleDeclaration} style */
 function chartData(context, rows, style) {
-  const ids = [...new Set([...itemIds(context), ...(context.other ? itemIds({ ...context, report: context.other }) : [])])];
+  const present = new Set(rows.flatMap(({ stage }) => itemsAtPeak(stage).map((item) => item.id)));
+  const ids = ITEM_ORDER.filter((id) => present.has(id));
   return {
     labels: rows.map((row) => row.label),
     datasets: ids.map((id) => ({
       label: itemName(context, id),
-      data: rows.map(({ stage }) => itemsAtPeak(stage).find((item) => item.id === id)?.bytes ?? 0),
+      data: rows.map(({ stage }) => itemsAtPeak(stage).reduce((sum, item) => sum + (item.id === id ? item.bytes : 0), 0)),
       backgroundColor: style.getPropertyValue(`--item-${id.replaceAll('_', '-')}`).trim(),
       borderColor: style.getPropertyValue('--paper').trim(),
       borderWidth: 1.5,
-      maxBarThickness: 24,
+      maxBarThickness: 44,
     })),
   };
 }
@@ -144,7 +147,7 @@ export function createChart(box) {
       isWanted = isVisible;
       const { words, format, report } = context;
       const rows = rowsOf(context);
-      box.style.height = `${rows.length * ROW_PX + AXIS_PX}px`;
+      box.style.height = `${Math.max(rows.length * ROW_PX + AXIS_PX, LEAST_PX)}px`;
       canvas.setAttribute('aria-label', words.t('memory.chart_label', {
         count: rows.length, peak: format.bytes(report.memory.peak_bytes), usable: format.bytes(report.memory.usable_bytes),
       }));

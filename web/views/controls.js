@@ -78,9 +78,11 @@ function catalogueControl(field, tools, id) {
     element: box.element,
     target: box.input,
     sync({ value }) {
-      const text = (isModel ? modelLabel : gpuLabel)(value(field.path));
+      const current = value(field.path);
+      const isLargest = isModel && current !== null && typeof current === 'object' && 'params' in current && current.params === 'max';
+      const text = isLargest ? tools.words.t('suggest.largest') : (isModel ? modelLabel : gpuLabel)(current);
       box.show(text);
-      box.input.size = Math.max(8, Math.min(text.length + 1, 30));
+      fitWidth(box.input, 8, 30);
     },
   };
 }
@@ -101,7 +103,7 @@ function openControl(field, tools, id) {
       const current = value(field.path);
       const text = typeof current === 'object' ? JSON.stringify(current) : String(current ?? '');
       box.show(text);
-      box.input.size = Math.max(6, Math.min(text.length + 1, 22));
+      fitWidth(box.input, 5, 22);
     },
   };
 }
@@ -186,11 +188,11 @@ function numberControl(field, tools, id) {
     input.value = tools.format.number(stepped, 6);
     tools.change(field.path, stepped, false);
   });
-  const modes = solveModes(field).map((mode) => h('button', {
+  const modes = solveModes(field, id).map((mode) => h('button', {
     type: 'button', class: 'toggle', 'data-mode': mode, 'aria-pressed': 'false',
     'aria-label': words.t(`solve.${mode}.label`, { field: labelOf(words, field.path) }),
   }, words.word(`solve.${mode}.${field.path}`, words.t(`solve.${mode}`))));
-  const element = h('span', { class: modes.length > 0 ? 'number has-modes' : 'number' }, input, modes);
+  const element = h('span', { class: 'number-field' }, input, modes);
   element.addEventListener('click', (event) => {
     const button = /** @type {HTMLElement} */ (event.target).closest('button');
     if (!button) return;
@@ -206,14 +208,23 @@ function numberControl(field, tools, id) {
       if (isTyping && document.activeElement === input) return;
       const current = value(field.path);
       input.value = typeof current === 'number' ? tools.format.number(current, 6) : String(current ?? '');
-      input.size = Math.max(field.kind === 'real' ? 5 : 3, Math.min(input.value.length + 1, 16));
+      fitWidth(input, 2, 16);
     },
   };
 }
 
-/** @param {import('../types').Field} field */
-function solveModes(field) {
-  return [field.max_allowed ? 'max' : '', field.auto ? 'auto' : ''].filter(Boolean);
+/* The sentence keeps to the one unknown that is asked most. */
+/** @param {import('../types').Field} field @param {string} id */
+function solveModes(field, id) {
+  const modes = [field.max_allowed ? 'max' : '', field.auto ? 'auto' : ''].filter(Boolean);
+  return id.startsWith('sentence-') ? modes.slice(0, 1) : modes;
+}
+
+/* Wide letters of other scripts take two columns. */
+/** @param {HTMLInputElement} input @param {number} least @param {number} most */
+function fitWidth(input, least, most) {
+  const columns = [...input.value].reduce((sum, letter) => sum + (letter > '\u2e7f' ? 2 : 1), 0);
+  input.style.setProperty('--chars', String(Math.max(least, Math.min(columns, most))));
 }
 
 /** @param {import('../types').Field} field @param {unknown} stated @param {string | undefined} mode */

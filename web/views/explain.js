@@ -2,7 +2,7 @@
 import { inNumbers, inSymbols, symbolsOf } from '../formula.js';
 import { costText, changeText } from './knobs.js';
 import { stepArguments } from './steps.js';
-import { gpuRange, itemName, itemsAtPeak, phaseName, worstStage } from './terms.js';
+import { gpuRange, itemName, itemsAtPeak, phaseName, rowKey, rowName, worstStage } from './terms.js';
 
 /** @typedef {import('../types').Context} Context */
 
@@ -25,13 +25,13 @@ import { gpuRange, itemName, itemsAtPeak, phaseName, worstStage } from './terms.
 
 /**
  * @param {Context} context
- * @param {string} key as the buttons carry it: "item:0:weights", "peak:0", "usable", "knob:2", …
+ * @param {string} key as the buttons carry it: "item:0:3", "peak:0", "usable", "knob:2", …
  * @returns {Explanation | null} null when the report no longer holds the number
  */
 export function explain(context, key) {
   const [kind, first, second] = key.split(':');
   switch (kind) {
-    case 'item': return explainItem(context, Number(first), second);
+    case 'item': return explainItem(context, Number(first), Number(second));
     case 'peak': return explainPeak(context, Number(first));
     case 'usable': return explainUsable(context);
     case 'knob': return explainKnob(context, Number(first));
@@ -44,18 +44,17 @@ export function explain(context, key) {
 /** @param {Context} context @param {number} bytes */
 const exactBytes = ({ words, format }, bytes) => words.t('why.bytes', { bytes: format.exact(bytes) });
 
-/** @param {Context} context @param {number} index @param {string} id @returns {Explanation | null} */
-function explainItem(context, index, id) {
+/** @param {Context} context @param {number} index @param {number} position @returns {Explanation | null} */
+function explainItem(context, index, position) {
   const { words, format } = context;
   const stage = context.report.memory.stages[index];
-  const position = stage ? stage.items.findIndex((row) => row.id === id) : -1;
-  if (position < 0) return null;
-  const item = stage.items[position];
+  const item = stage?.items[position];
+  if (!item) return null;
   return {
-    title: words.t('why.item_title', { item: itemName(context, id), gpu: gpuRange(context, stage) }),
+    title: words.t('why.item_title', { item: rowName(context, item), gpu: gpuRange(context, stage) }),
     value: format.bytes(item.bytes, 2),
     exact: exactBytes(context, item.bytes),
-    meaning: [words.t(`item.${id}.help`), words.word(`formula.${item.formula_id}`, '')].filter(Boolean).join(' '),
+    meaning: [words.t(`item.${item.id}.help`), words.word(`formula.${item.formula_id}`, '')].filter(Boolean).join(' '),
     range: words.t('why.range', { low: format.bytes(item.low_bytes, 2), high: format.bytes(item.high_bytes, 2) }),
     symbols: inSymbols(item.formula),
     numbers: inNumbers(item.formula, item.terms),
@@ -79,9 +78,9 @@ function explainPeak(context, index) {
     exact: exactBytes(context, stage.peak_bytes),
     meaning: words.t('why.peak_meaning', { phase: phaseName(context, stage.peak_phase) }),
     range: words.t('why.range', { low: format.bytes(stage.low_bytes, 2), high: format.bytes(stage.high_bytes, 2) }),
-    symbols: alive.map((item) => itemName(context, item.id)).join(' + '),
+    symbols: alive.map((item) => rowName(context, item)).join(' + '),
     numbers: alive.map((item) => format.exact(item.bytes)).join(' + '),
-    parts: alive.map((item) => ({ key: `item:${index}:${item.id}`, label: itemName(context, item.id), value: format.bytes(item.bytes, 2) })),
+    parts: alive.map((item) => ({ key: rowKey(stage, index, item), label: rowName(context, item), value: format.bytes(item.bytes, 2) })),
     phases: [phaseName(context, stage.peak_phase)],
     path: `memory.stages[${index}]`,
     row: { ...stage, items: stage.items.map((item) => item.id) },
@@ -171,13 +170,15 @@ function explainFigure(context, kind, name) {
   if (typeof value !== 'number' || !path || !member) return null;
   const isBytes = member.includes('bytes');
   const label = kind === 'saved' || kind === 'host' ? `meter.${member}` : `${kind}.${member}`;
-  const item = kind === 'kv' ? report.memory.stages[worstStage(context)].items.find((row) => row.id === 'kv_cache') : undefined;
+  const index = worstStage(context);
+  const stage = report.memory.stages[index];
+  const item = kind === 'kv' ? stage.items.find((row) => row.id === 'kv_cache') : undefined;
   return {
     title: words.t(label),
     value: isBytes ? format.bytes(value, 2) : kind === 'params' ? format.count(value) : /^(bubble|efficiency)$/.test(member) ? format.percent(value) : format.number(value),
     exact: isBytes ? exactBytes(context, value) : format.exact(value),
     meaning: words.t(`${label}.help`),
-    parts: item ? [{ key: `item:${worstStage(context)}:kv_cache`, label: itemName(context, 'kv_cache'), value: format.bytes(item.bytes, 2) }] : undefined,
+    parts: item ? [{ key: rowKey(stage, index, item), label: itemName(context, 'kv_cache'), value: format.bytes(item.bytes, 2) }] : undefined,
     source: kind === 'params' ? String(report.model.source ?? '') : undefined,
     path: `${path}.${member}`,
     row: { [member]: value },

@@ -1,14 +1,21 @@
 /* The ledger as tables: what each GPU holds, and every row with its life and its formula. */
 import { h, why } from '../dom.js';
 import { inSymbols } from '../formula.js';
-import { gpuRange, itemName, phaseName, stageRange } from './terms.js';
+import { gpuRange, phaseName, rowKey, rowName, stageRange } from './terms.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
 
-/** @param {Context} context @returns {string[]} item ids that occur, in the order of the report */
-export function itemIds({ report }) {
-  return [...new Set(report.memory.stages.flatMap((stage) => stage.items.map((item) => item.id)))];
+/* Stages may differ in their rows (embedding, head): each row once, in the ledger's fixed order of items. */
+/** @param {Context} context @returns {import('../types').Item[]} the first of each kind */
+function distinctRows({ report }) {
+  const items = report.memory.stages.flatMap((stage) => stage.items);
+  const first = new Map(items.map((item) => [item.formula_id, item]));
+  return [...first.values()].sort((a, b) => ITEM_ORDER.indexOf(a.id) - ITEM_ORDER.indexOf(b.id));
 }
+
+/** The order of docs/report.md, which the colours follow too. */
+export const ITEM_ORDER = ['weights', 'gradients', 'master_weights', 'optimizer', 'adapter', 'activations', 'logits', 'gather_buffers',
+  'comm_buffers', 'optimizer_temp', 'kv_cache', 'recurrent_state', 'workspace', 'graphs', 'context', 'fragmentation'];
 
 /** The phases the plan passes through, in order. @param {Context} context */
 function phasesOf({ report }) {
@@ -21,19 +28,19 @@ function phasesOf({ report }) {
 export function memoryTable(context) {
   const { report, words, format } = context;
   const { stages } = report.memory;
-  const cell = (/** @type {Stage} */ stage, /** @type {number} */ index, /** @type {string} */ id) => {
-    const item = stage.items.find((row) => row.id === id);
+  const cell = (/** @type {Stage} */ stage, /** @type {number} */ index, /** @type {string} */ formula) => {
+    const item = stage.items.find((row) => row.formula_id === formula);
     if (!item) return h('td', { class: 'number' }, words.t('table.none'));
     const isAtPeak = item.phases.includes(stage.peak_phase);
-    return h('td', { class: isAtPeak ? 'number' : 'number is-aside' }, why(`item:${index}:${id}`, format.bytes(item.bytes, 2), itemName(context, id)));
+    return h('td', { class: isAtPeak ? 'number' : 'number is-aside' }, why(rowKey(stage, index, item), format.bytes(item.bytes, 2), rowName(context, item)));
   };
   return h('table', { class: 'data' },
     h('caption', {}, words.t('memory.caption')),
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, words.t('table.item')),
       stages.map((stage) => h('th', { scope: 'col', class: 'number' }, gpuRange(context, stage), h('small', {}, stageRange(context, stage)))))),
-    h('tbody', {}, itemIds(context).map((id) => h('tr', { 'data-item': id, 'data-key': id },
-      h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), itemName(context, id)),
-      stages.map((stage, index) => cell(stage, index, id))))),
+    h('tbody', {}, distinctRows(context).map((item) => h('tr', { 'data-item': item.id, 'data-key': item.formula_id },
+      h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), rowName(context, item)),
+      stages.map((stage, index) => cell(stage, index, item.formula_id))))),
     h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, words.t('table.peak')),
       stages.map((stage, index) => h('td', { class: 'number' }, why(`peak:${index}`, format.bytes(stage.peak_bytes, 2), words.t('why.peak')))))));
 }
@@ -48,9 +55,9 @@ function stageLedger(context, stage, index) {
     h('thead', {}, h('tr', {}, columns.slice(0, 3).map((name) => h('th', { scope: 'col', class: name === 'item' ? '' : 'number' }, words.t(`table.${name}`))),
       phases.map((phase) => h('th', { scope: 'col', class: phase === stage.peak_phase ? 'phase is-peak' : 'phase' }, phaseName(context, phase))),
       columns.slice(3).map((name) => h('th', { scope: 'col' }, words.t(`table.${name}`))))),
-    h('tbody', {}, stage.items.map((item) => h('tr', { 'data-item': item.id, 'data-key': item.id },
-      h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), itemName(context, item.id)),
-      h('td', { class: 'number' }, why(`item:${index}:${item.id}`, format.bytes(item.bytes, 2), itemName(context, item.id))),
+    h('tbody', {}, stage.items.map((item) => h('tr', { 'data-item': item.id, 'data-key': item.formula_id },
+      h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), rowName(context, item)),
+      h('td', { class: 'number' }, why(rowKey(stage, index, item), format.bytes(item.bytes, 2), rowName(context, item))),
       h('td', { class: 'number quiet' }, words.t('table.range_of', { low: format.amount(item.low_bytes, 2), high: format.amount(item.high_bytes, 2) })),
       phases.map((phase) => lifeCell(context, item.phases.includes(phase), phase === stage.peak_phase)),
       h('td', { class: 'formula' }, h('code', {}, inSymbols(item.formula))),

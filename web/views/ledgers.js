@@ -13,7 +13,9 @@ export function ledgersView(context) {
   pair.sort(([a], [b]) => a.localeCompare(b));
   return h('div', { class: 'ledgers', role: 'group', 'aria-labelledby': 'ledgers-title' },
     h('span', { class: 'eyebrow', id: 'ledgers-title' }, words.t('ledgers.title')),
-    pair.map(([name, view]) => ledgerButton(context, name, view)));
+    pair.map(([name, view]) => ledgerButton(context, name, view)),
+    context.warnings.length > 0 ? h('button', { type: 'button', class: 'link to-warnings', 'data-action': 'focus', 'data-target': 'warnings-title' },
+      h('span', { class: 'shape is-tight', 'aria-hidden': 'true' }, '▲'), ' ', words.t('notes.warnings', { count: context.warnings.length })) : null);
 }
 
 /** @param {Context} context @param {string} name @param {Report | null} view */

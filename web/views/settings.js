@@ -59,7 +59,7 @@ export function createSettings(element, button, tools, fields) {
     const isChanged = !isRequired && given !== undefined && given !== field.default;
     box.classList.toggle('is-changed', isChanged);
     reset.hidden = !isChanged;
-    note.textContent = words.t(`settings.origin.${origin.code}`, { from: words.word(`from.${origin.args.from}`, String(origin.args.from ?? '')) });
+    note.textContent = words.t(`settings.origin.${origin.code}`, { from: words.word(`from.${origin.args.from}`, words.word(`field.${origin.args.from}`, String(origin.args.from ?? ''))) });
   }
 
   /** @param {boolean} isOpen */

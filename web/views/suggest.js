@@ -10,9 +10,11 @@ const LORA_TARGETS = ['all-linear', 'attention', 'q,v'];
 
 /** @param {Engine} engine @param {Translator} words @param {Format} format @returns {(typed: string) => Option[]} */
 export const suggestModels = (engine, words, format) => (typed) => {
+  /** @type {Option[]} */
   const options = engine.models(typed).map((row) => ({
     value: String(row.id), label: String(row.id), hint: format.count(Number(row.params)),
   }));
+  if (typed === '' || typed === 'max') options.unshift({ value: { params: 'max' }, label: words.t('suggest.largest'), hint: words.t('suggest.scaled_model') });
   const size = /^\s*(\d+(?:\.\d+)?)\s*[bB]?\s*$/.exec(typed);
   if (!size || Number(size[1]) === 0) return options;
   const params = Number(size[1]) * 1e9;

@@ -27,14 +27,28 @@ export const phaseName = ({ words }, phase) => words.t(`phase.${phase}`);
 /** @param {Context} context @param {string} item */
 export const itemName = ({ words }, item) => words.t(`item.${item}`);
 
+/* Some items have several rows, which are told apart by their formulas. */
+/** @param {Context} context @param {import('../types').Item} item */
+export const rowName = ({ words }, item) => words.word(`row.${item.formula_id}`, words.t(`item.${item.id}`));
+
+/** The key by which a row's number answers "why". @param {Stage} stage @param {number} index of the stage @param {import('../types').Item} item */
+export const rowKey = (stage, index, item) => `item:${index}:${stage.items.indexOf(item)}`;
+
 /** The sentence of an error, warning or assumption. @param {Pick<Context, 'words' | 'format'>} context @param {'error' | 'warning' | 'assumption'} kind @param {Diagnostic} row */
 export function sentenceOf({ words, format }, kind, row) {
   const args = printArguments(row.args, format);
   for (const [name, value] of Object.entries(row.args ?? {})) {
-    if (typeof value === 'string') args[name] = words.word(`choice.${row.path}.${value}`, words.word(`${name}.${value}`, value));
+    if (typeof value === 'string') args[name] = argumentWords(words, row.path, name, value);
   }
   const key = `${kind}.${row.code}`;
   return words.t(args.nearest && words.has(`${key}.nearest`) ? `${key}.nearest` : key, args);
+}
+
+/* A text argument may be a choice of the field, a word of the argument's own, or the path of another field. */
+/** @param {Context['words']} words @param {string} path @param {string} name @param {string} value */
+function argumentWords(words, path, name, value) {
+  for (const key of [`choice.${path}.${value}`, `${name}.${value}`, `value.${value}`, `field.${value}`]) if (words.has(key)) return words.t(key);
+  return value;
 }
 
 /** The stage whose peak is the plan's. @param {Context} context */

@@ -1,0 +1,79 @@
+/** Text from outside stays text: no field, link or name becomes markup or script. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf, settled, withPage } from "../support/browser.mjs";
+import { examples, linkOf } from "../support/planner.mjs";
+
+const EVIL = `"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=2</script><svg onload=globalThis.hit=3>{{7*7}}\${7*7}`;
+
+/** Nothing of the text became an element, and nothing of it ran. */
+async function assertUnharmed(page, where) {
+  await settled(page);
+  const found = await page.evaluate(() => ({ hit: globalThis.hit, elements: document.querySelectorAll("img, svg, body script, [onerror], [onload]").length }));
+  assert.deepEqual(found, { hit: undefined, elements: 0 }, where);
+}
+
+for (const task of ["qlora", "infer"]) {
+  test(`${task}: every text field`, async () => {
+    await withPage({}, async (page) => {
+      await page.selectOption("#sentence-task", task);
+      await settled(page);
+      await page.click("#settings-button");
+      const ids = await page.locator("#sentence input, #settings input").evaluateAll((inputs) => inputs.map((input) => input.id));
+      assert.ok(ids.length > 20);
+      for (const id of ids) {
+        await page.fill(`#${id}`, EVIL);
+        await page.press(`#${id}`, "Enter");
+        await assertUnharmed(page, id);
+      }
+    });
+  });
+}
+
+test("links with hostile names", async () => {
+  const named = structuredClone(examples[2].variants[0].job);
+  named.model.name = EVIL;
+  named.hardware.gpu = { name: EVIL, memory_gib: 80 };
+  for (const link of [linkOf(named), `v=1&task=${encodeURIComponent(EVIL)}`, `v=1&${encodeURIComponent(EVIL)}=1`, `v=1&model=${encodeURIComponent(EVIL)}&gpu=${encodeURIComponent(EVIL)}`]) {
+    for (const name of ["index.html", "embed.html"]) {
+      await withPage({ page: `${name}#${link}` }, async (page) => {
+        await assertUnharmed(page, `${name} ${link}`);
+        if (name === "embed.html") return;
+        const buttons = await page.locator("button[data-why]:visible").count();
+        for (const index of [0, Math.floor(buttons / 2), buttons - 1]) {
+          await page.locator("button[data-why]:visible").nth(index).click();
+          await assertUnharmed(page, "why");
+          await page.keyboard.press("Escape");
+        }
+      });
+    }
+  }
+});
+
+test("a hostile setting of the embedded page", async () => {
+  await withPage({ page: `embed.html?lang=${encodeURIComponent(EVIL)}&theme=${encodeURIComponent(EVIL)}&x=${encodeURIComponent(EVIL)}` }, async (page) => {
+    await assertUnharmed(page, "embed");
+    assert.equal(await page.locator("#notices li").count(), 3);
+  });
+});
+
+test("the policy lets no connection, inline script or evaluated text through", async () => {
+  await withPage({ faults: true }, async (page) => {
+    const blocked = await page.evaluate(async () => {
+      const outcome = {};
+      outcome.fetch = await fetch(location.href).then(() => "open", () => "blocked");
+      const script = document.createElement("script");
+      script.textContent = "globalThis.inline = 1";
+      document.head.append(script);
+      outcome.inline = globalThis.inline ? "open" : "blocked";
+      return outcome;
+    });
+    assert.deepEqual(blocked, { fetch: "blocked", inline: "blocked" });
+  });
+  const policy = /default-src 'none'.*connect-src 'none'/;
+  for (const name of ["index.html", "embed.html"]) {
+    const html = await (await fetch(await addressOf("http", name))).text();
+    assert.match(html, policy);
+    assert.doesNotMatch(html, /<script(?![^>]* src=)|<style|style=|\son\w+=/);
+  }
+});

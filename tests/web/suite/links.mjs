@@ -1,0 +1,81 @@
+/** Plan links: they hold the whole job, and a damaged one loses only what is damaged. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hashOf, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
+import { examples, linkOf, plan } from "../support/planner.mjs";
+
+const jobs = examples.flatMap((example) => example.variants.map((variant) => [`${example.id}/${variant.id}`, variant.job]));
+
+test("opening a link restores the plan, and the address keeps it", async () => {
+  for (const [name, job] of jobs.slice(1)) {
+    const link = linkOf(job);
+    await withPage({ page: `index.html#${link}` }, async (page) => {
+      const report = plan(job);
+      assert.equal(await verdictOf(page), report.verdict, name);
+      assert.equal(await page.evaluate(() => location.hash), `#${link}`, name);
+      assert.equal(report.link, link, name);
+      assert.equal(await page.locator(".problems").count(), 0, name);
+    });
+  }
+});
+
+test("a link pasted into an open page is followed, and Back returns", async () => {
+  const job = jobs[3][1];
+  await withPage({}, async (page) => {
+    const start = await hashOf(page);
+    await page.evaluate((link) => { location.hash = link; }, linkOf(job));
+    await page.waitForFunction((verdict) => document.querySelector("[data-verdict]").dataset.verdict === verdict
+      && document.getElementById("sentence-task").value === "infer", plan(job).verdict);
+    await page.goBack();
+    await settled(page);
+    assert.equal(await hashOf(page), start);
+    assert.equal(await page.inputValue("#sentence-task"), "qlora");
+  });
+});
+
+test("a link cut in half keeps what is readable and says what is wrong", async () => {
+  const link = linkOf(examples[0].variants[0].job);
+  await withPage({ page: `index.html#${link}&seq=%4` }, async (page) => {
+    assert.equal(await page.inputValue("#sentence-model"), "meta-llama/Llama-2-7b-hf");
+    assert.equal(await page.locator(".problems-link li").count(), 1);
+    assert.ok((await textOf(page, ".problems-link")).length > 10);
+  });
+});
+
+test("a link of a newer version is read as far as it goes", async () => {
+  const link = linkOf(examples[0].variants[0].job).replace("v=1", "v=2");
+  await withPage({ page: `index.html#${link}&shiny=new` }, async (page) => {
+    assert.equal(await page.inputValue("#sentence-model"), "meta-llama/Llama-2-7b-hf");
+    assert.match(await textOf(page, ".problems-link"), /version 2/);
+  });
+});
+
+test("a link with a value that cannot be planned shows the rest, with the error at its field", async () => {
+  const job = structuredClone(examples[0].variants[0].job);
+  job.train.micro_batch = 0;
+  await withPage({ page: `index.html#${linkOf(job)}` }, async (page) => {
+    assert.match(await textOf(page, "#sentence-train-micro_batch-error"), /1 to/);
+    assert.equal(await page.inputValue("#sentence-train-micro_batch"), "0");
+    assert.equal(await page.locator(".verdict.is-stale").count(), 1);
+  });
+});
+
+for (const hash of ["", "v=1", "nonsense", "v=1&task=qlora", `v=1&model=${"x".repeat(3000)}`, "%", "v=1&task=qlora&model=%ff%fe"]) {
+  test(`a page is shown for the link "${hash.slice(0, 40)}"`, async () => {
+    await withPage({ page: `index.html#${hash}` }, async (page) => {
+      assert.ok(["fits", "tight", "no"].includes(await verdictOf(page)));
+    });
+  });
+}
+
+test("the share box gives the link and the code that embeds it", async () => {
+  await withPage({}, async (page) => {
+    await page.click("#share-button");
+    assert.equal(await page.inputValue("#share-link"), await page.evaluate(() => location.href));
+    assert.match(await page.inputValue("#share-embed"), /^<iframe src="http.*embed\.html#v=1&/);
+    await page.click("#share-box [data-action=copy]");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#share-box").isVisible(), false);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "share-button");
+  });
+});

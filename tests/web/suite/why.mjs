@@ -1,0 +1,108 @@
+/** Every number answers "why", and the formula shown gives the number shown. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settled, textOf, withPage } from "../support/browser.mjs";
+import { examples, plan } from "../support/planner.mjs";
+
+/** A formula as the panel sets it, worked out: signs and digit groups back to arithmetic. */
+function work(text) {
+  const plain = text.replace(/\u202f/g, "").replace(/×/g, "*").replace(/÷/g, "/").replace(/\u2212/g, "-");
+  const tokens = plain.match(/\d+\.?\d*(?:e[+-]?\d+)?|[a-z]+|\S/gi);
+  let at = 0;
+  const take = (sign) => { if (tokens[at] !== sign) return false; at++; return true; };
+  const FUNCTIONS = { min: Math.min, max: Math.max, ceil: Math.ceil, floor: Math.floor };
+  function atom() {
+    if (take("(")) { const value = sum(); assert.ok(take(")")); return value; }
+    if (take("-")) return -atom();
+    const token = tokens[at++];
+    if (!Object.hasOwn(FUNCTIONS, token)) { assert.match(token, /^\d/, `"${token}" in ${text}`); return Number(token); }
+    const values = [];
+    assert.ok(take("("));
+    do values.push(sum()); while (take(","));
+    assert.ok(take(")"));
+    return FUNCTIONS[token](...values);
+  }
+  function product() {
+    let value = atom();
+    for (;;) { if (take("*")) value *= atom(); else if (take("/")) value /= atom(); else return value; }
+  }
+  function sum() {
+    let value = product();
+    for (;;) { if (take("+")) value += product(); else if (take("-")) value -= product(); else return value; }
+  }
+  const value = sum();
+  assert.equal(at, tokens.length, `all of ${text}`);
+  return value;
+}
+
+const digits = (text) => Number(text.replace(/[^\d\u2212]/g, "").replace("\u2212", "-"));
+
+for (const example of examples) {
+  test(`${example.id}: the formulas of all rows give the values shown`, async () => {
+    for (const variant of example.variants) {
+      const report = plan(variant.job);
+      await withPage({}, async (page) => {
+        await page.click(`.examples-row [data-example="${example.id}"]`);
+        await page.click(`.lesson [data-variant="${variant.id}"]`);
+        await settled(page);
+        await page.click("#tab-ledger");
+        const keys = await page.locator("#panel-ledger .ledger [data-why]").evaluateAll((buttons) => buttons.map((button) => button.dataset.why));
+        assert.equal(keys.length, report.memory.stages.reduce((sum, stage) => sum + stage.items.length + 1, 0));
+        for (const key of keys) {
+          await page.locator(`#panel-ledger .ledger [data-why="${key}"]`).click();
+          const shown = await page.evaluate(() => ({
+            numbers: document.querySelector("#why [data-formula=numbers]").textContent,
+            exact: document.querySelector("#why .why-value span").textContent,
+            row: document.querySelector("#why pre").textContent,
+          }));
+          const bytes = digits(shown.exact);
+          const worked = work(shown.numbers);
+          assert.ok(Math.abs(worked - bytes) <= Math.max(1, bytes * 1e-9), `${variant.id} ${key}: ${shown.numbers} = ${worked}, shown ${bytes}`);
+          const row = JSON.parse(shown.row);
+          assert.equal(row.bytes ?? row.peak_bytes, bytes, key);
+          await page.keyboard.press("Escape");
+        }
+      });
+    }
+  });
+}
+
+test("every number on the page that looks like a button opens the panel", async () => {
+  for (const [example, ledger] of [[examples[0], "detailed"], [examples[1], "textbook"], [examples[2], "detailed"]]) {
+    await withPage({}, async (page) => {
+      await page.click(`.examples-row [data-example="${example.id}"]`);
+      await settled(page);
+      if (ledger === "textbook") await page.click("#ledgers [data-value=textbook]");
+      await settled(page);
+      await page.click("#tab-ledger");
+      const keys = [...new Set(await page.locator("button[data-why]:visible").evaluateAll((buttons) => buttons.map((button) => button.dataset.why)))];
+      assert.ok(keys.length > 15);
+      for (const key of keys) {
+        await page.locator(`button[data-why="${key}"]:visible`).first().click();
+        assert.equal(await page.locator("#why").evaluate((dialog) => dialog.open), true, key);
+        assert.ok((await textOf(page, "#why-title")).length > 0, key);
+        assert.ok((await textOf(page, ".why-value strong")).match(/\d/), key);
+        await page.keyboard.press("Escape");
+        assert.equal(await page.locator("#why").evaluate((dialog) => dialog.open), false, key);
+      }
+    });
+  }
+});
+
+test("the panel walks from the peak to its parts and back; focus returns to the number", async () => {
+  await withPage({}, async (page) => {
+    const opener = page.locator(".verdict-number .why");
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "why-title");
+    await page.locator("#why .parts .why").first().click();
+    assert.match(await textOf(page, "#why-title"), /weights/);
+    await page.click("#why [data-action=why-back]");
+    assert.match(await textOf(page, "#why-title"), /Peak/);
+    await page.keyboard.press("Escape");
+    assert.equal(await opener.evaluate((button) => button === document.activeElement), true);
+    await page.locator(".segment").first().click();
+    await page.mouse.click(100, 400);
+    assert.equal(await page.locator("#why").evaluate((dialog) => dialog.open), false);
+  });
+});

@@ -1,0 +1,116 @@
+/** One browser, one static server, and pages that note everything that goes wrong on them. */
+import assert from "node:assert/strict";
+import { createReadStream, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { pathToFileURL, fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+export const DIST = path.join(ROOT, "dist");
+/** Served below a path, since the site must not depend on where it stands. */
+const PREFIX = "/courses/llm/gpuplan/";
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain" };
+const TIMEOUT_MS = 10_000;
+
+let browser;
+let server;
+/** Pages of the test's own that the server also hands out, by name. */
+const extraPages = new Map();
+
+function serve(request, response) {
+  const name = new URL(request.url, "http://localhost").pathname;
+  if (extraPages.has(name)) {
+    response.writeHead(200, { "content-type": "text/html" }).end(extraPages.get(name));
+    return;
+  }
+  const file = path.join(DIST, name.slice(PREFIX.length));
+  if (!name.startsWith(PREFIX) || !file.startsWith(DIST) || !existsSync(file)) {
+    response.writeHead(404).end();
+    return;
+  }
+  response.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "application/octet-stream" });
+  createReadStream(file).pipe(response);
+}
+
+async function origin() {
+  if (!server) {
+    server = createServer(serve);
+    await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  }
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+/** Hands out a page of the test's own; returns its address. */
+export async function hostPage(name, html) {
+  extraPages.set(name, html);
+  return (await origin()) + name;
+}
+
+/** @param {"http" | "file"} scheme @param {string} page "index.html?lang=en#v=1" */
+export async function addressOf(scheme, page) {
+  return scheme === "file" ? pathToFileURL(`${DIST}/`).href + page : (await origin()) + PREFIX + page;
+}
+
+async function sharedBrowser() {
+  browser ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM || "chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
+  });
+  return browser;
+}
+
+export async function closeAll() {
+  await browser?.close();
+  server?.closeAllConnections();
+  await new Promise((resolve) => { if (server) server.close(resolve); else resolve(); });
+}
+
+/**
+ * Runs `body` with a page that must end without errors and without a request to anywhere else.
+ * @param {object} options scheme, page, and those of a browser context; `faults` true allows console errors
+ * @param {(page: import("playwright-core").Page, seen: { errors: string[], requests: string[] }) => Promise<void>} body
+ */
+export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, init, ...options }, body) {
+  const context = await (await sharedBrowser()).newContext({
+    locale: "en-US", viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(TIMEOUT_MS);
+  const seen = { errors: [], requests: [] };
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) seen.errors.push(message.text()); });
+  page.on("pageerror", (error) => seen.errors.push(String(error)));
+  page.on("request", (request) => seen.requests.push(request.url()));
+  try {
+    if (init) await page.addInitScript(init);
+    await page.goto(await addressOf(scheme, name));
+    if (ready) await settled(page);
+    await body(page, seen);
+    if (!faults) assert.deepEqual(seen.errors, [], "console of the page");
+    const home = scheme === "file" ? "file://" : await origin();
+    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url)), [], "requests to elsewhere");
+  } finally {
+    await context.close();
+  }
+}
+
+/** Waits until the page has drawn what was last asked of it. */
+export async function settled(page) {
+  await page.waitForSelector("[data-verdict]");
+  await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+}
+
+/** Text of the first element, without the gaps of the markup. */
+export const textOf = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+
+export const verdictOf = (page) => page.locator("#verdict [data-verdict]").getAttribute("data-verdict");
+
+/** The job's link as the address bar holds it. */
+export const hashOf = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+
+/** Types into a field of the sentence or the settings, and leaves it. */
+export async function setField(page, selector, text) {
+  await page.fill(selector, text);
+  await page.locator(selector).press("Tab");
+  await settled(page);
+}
