@@ -20,6 +20,7 @@ enum {
     DROPOUT = 1 << 12,
     QK_NORM = 1 << 13,
     ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15,
+    MEAN_INPUT = 1 << 17, /* the norm's mean keeps its input (PyTorch before 2.0) */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
 /* What a recompute policy makes of it. */
@@ -49,6 +50,7 @@ static const tensor tensors[] = {
     {WIDTH_TOKEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | RMS_NORM | TRAINED, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | INPUTS, PER_NORM},
+    {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM | MEAN_INPUT, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | LAYER_NORM, PER_NORM},
     {WIDTH_TOKEN, {8, 8, 8}, EAGER | LAYER_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | INPUTS, PER_NORM},
@@ -57,7 +59,8 @@ static const tensor tensors[] = {
     {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, 0},
     {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, OPS},
     {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
-    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
+    {WIDTH_KV, {2, 4, 2}, EXPANDED, OPS | OPS_ONLY},
     {WIDTH_QUERY, {2, 4, 2}, FLASH, OPS},
     {WIDTH_QUERY, {2, 4, 2}, SCORES | INPUTS, OPS},
     {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
@@ -104,6 +107,7 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
     if (!gp_is_adapter(job) || recipe->keeps_inputs) bits |= INPUTS;
     if (dropout) bits |= DROPOUT;
+    if (recipe->mean_keeps_input) bits |= MEAN_INPUT;
     if (shape->qk_norm) bits |= QK_NORM;
     return bits;
 }

@@ -34,15 +34,10 @@ static bool is_never_modelled(gp_field field) {
     case GP_FIELD_INTERCONNECT:
     case GP_FIELD_RECOMPUTE_DETAIL:
     case GP_FIELD_LOSS_IMPL:
-    case GP_FIELD_FSDP:
     case GP_FIELD_PACKED:
-    case GP_FIELD_COMPILE:
     case GP_FIELD_DROPOUT_KERNEL:
     case GP_FIELD_LORA_ALPHA:
-    case GP_FIELD_LORA_DROPOUT:
-    case GP_FIELD_LORA_KIND:
     case GP_FIELD_LORA_TRAINABLE:
-    case GP_FIELD_ENGINE_VERSION:
     case GP_FIELD_INFER_EP:
     case GP_FIELD_EP:
         return true;
@@ -64,6 +59,11 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_FOREACH:
     case GP_FIELD_RMSNORM_SAVES_INPUT:
     case GP_FIELD_LORA_DTYPE:
+    case GP_FIELD_LORA_DROPOUT:
+    case GP_FIELD_LORA_KIND:
+    case GP_FIELD_COMPILE:
+    case GP_FIELD_ENGINE_VERSION:
+    case GP_FIELD_GPU_LAYERS:
     case GP_FIELD_ENGINE:
     case GP_FIELD_MEMORY_UTILIZATION:
     case GP_FIELD_MAX_NUM_SEQS:

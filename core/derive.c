@@ -67,6 +67,13 @@ void gp_derive_framework(gp_job *job) {
     if (is_auto(job, GP_FIELD_MASTER_WEIGHTS)) gp_set_whole(job, GP_FIELD_MASTER_WEIGHTS, keeps_master, GP_DERIVED);
 }
 
+/* A named way of FSDP is a ZeRO stage. */
+static void derive_sharding(gp_job *job) {
+    const char *fsdp = job->settings[GP_FIELD_FSDP].text;
+    int zero = is_given(job, GP_FIELD_FSDP) && fsdp != NULL ? gp_recipe_zero_of(fsdp) : -1;
+    if (is_auto(job, GP_FIELD_ZERO) && zero >= 0) gp_set_whole(job, GP_FIELD_ZERO, zero, GP_DERIVED);
+}
+
 static void refuse(const gp_job *job, gp_code code, gp_field field, const gp_device *device,
                    gp_diagnostics *diagnostics) {
     char value[48];
@@ -175,6 +182,7 @@ void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnos
     derive_precision(job, device, diagnostics);
     derive_attention(job, device, diagnostics);
     gp_derive_framework(job);
+    derive_sharding(job);
 }
 
 static void derive_whole(gp_job *job, gp_field field, int64_t value) {

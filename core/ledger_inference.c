@@ -28,6 +28,19 @@ static gp_engine_widths widths_of(const gp_model *model, const gp_layout *layout
                               .vocab = (double)shape->vocab};
 }
 
+/* llama.cpp keeps the first layers on the host when fewer than all are sent to the devices, and with them embedding and
+ * output matrix (--gpu-layers; one more than the layers sends everything). */
+static gp_stage_share on_devices(const gp_job *job, const gp_model *model, const gp_stage_share *share) {
+    gp_stage_share kept = *share;
+    int64_t layers = model->shape.layers, sent = layers + 1;
+    if (gp_known(job, GP_FIELD_GPU_LAYERS)) sent = gp_whole(job, GP_FIELD_GPU_LAYERS);
+    if (sent > layers) return kept;
+    kept.layers = share->layers * sent / layers;
+    kept.linear_params = share->layers > 0 ? share->linear_params / (uint64_t)share->layers * (uint64_t)kept.layers : 0;
+    kept.other_params = 0;
+    return kept;
+}
+
 /* llama.cpp lays out n_ctx cells for all sequences together, in one stream or one per sequence. */
 static gp_amount llama_cache(const gp_job *job, const gp_model *model, const gp_layout *layout,
                              const gp_stage_share *share, double *cells) {
@@ -99,12 +112,19 @@ static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
 }
 
 void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = &layout->recipe;
     ledger->phases = ALWAYS;
-    gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(&ledger->share, &layout->recipe, 1),
-                     spread_weights);
-    if (layout->recipe.engine == GP_ENGINE_LLAMA_CPP)
+    gp_amount weights = gp_weights_amount(&ledger->share, recipe, 1);
+    if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
+        uint64_t all = weights.bytes;
+        ledger->share = on_devices(job, model, &ledger->share);
+        weights = gp_weights_amount(&ledger->share, recipe, 1);
+        ledger->host_bytes = gp_sub_or_zero(all, weights.bytes);
+    }
+    gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights, spread_weights);
+    if (recipe->engine == GP_ENGINE_LLAMA_CPP)
         add_llama(job, model, layout, ledger);
-    else if (layout->recipe.engine == GP_ENGINE_TRANSFORMERS)
+    else if (recipe->engine == GP_ENGINE_TRANSFORMERS)
         add_transformers(job, model, layout, ledger);
     else
         add_paged(job, model, layout, ledger);

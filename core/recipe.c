@@ -11,9 +11,9 @@ static const gp_framework frameworks[] = {
     {.name = "megatron", .kernels = GP_KERNELS_FUSED, .reserved = 0.04, .main_gradients = true, .master_weights = true},
     {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .master_weights = true, .buckets = true, .hugging_face = true},
     {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.20, .master_weights = true, .holds_logits = true},
-    {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.13, .fp32_weights = true},
-    {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10},
-    {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06},
+    {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.15, .fp32_weights = true, .expands_kv = true},
+    {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .expands_kv = true},
+    {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .expands_kv = true},
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .hugging_face = true},
     {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
@@ -164,6 +164,13 @@ static gp_loss loss_of(const gp_job *job) {
     return listed ? losses[index] : GP_LOSS_FULL;
 }
 
+int gp_recipe_zero_of(const char *fsdp) {
+    if (strstr(fsdp, "NO_SHARD") != NULL || strstr(fsdp, "ddp") != NULL) return 0;
+    if (strstr(fsdp, "GRAD_OP") != NULL || strstr(fsdp, "never") != NULL) return 2;
+    bool whole = strstr(fsdp, "SHARD") != NULL || strstr(fsdp, "shard") != NULL || strstr(fsdp, "FSDP") != NULL;
+    return whole ? 3 : -1;
+}
+
 /* Compiled code fuses norms, activations and casts as Transformer Engine does by hand. */
 static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
     const char *compile = text_of(job, GP_FIELD_COMPILE);
@@ -191,7 +198,9 @@ static double logit_bytes_of(const gp_job *job, const gp_recipe *recipe) {
     bool split = gp_known(job, GP_FIELD_TP) && gp_whole(job, GP_FIELD_TP) > 1;
     if (recipe->loss == GP_LOSS_FUSED) return recipe->kernels == GP_KERNELS_FUSED ? 2 : 6;
     if (recipe->framework->main_gradients) return 8;
-    return split || recipe->framework->holds_logits ? 16 : 12;
+    bool narrow = gp_known(job, GP_FIELD_LOGITS_UPCAST) && gp_whole(job, GP_FIELD_LOGITS_UPCAST) == 0;
+    double fp32_tensors = split || recipe->framework->holds_logits ? 4 : 3;
+    return fp32_tensors * (narrow ? recipe->activation_bytes : 4);
 }
 
 /* LoRA and its kin multiply the layer's input by two small matrices. Other ways of adapting (prompts, prefixes, scaled
@@ -225,7 +234,10 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->autocast_adapters = gp_known(job, GP_FIELD_AUTOCAST) ? gp_whole(job, GP_FIELD_AUTOCAST) != 0
                                                                  : recipe->framework->hugging_face && !fp32_compute;
     recipe->plain_adapter = is_plain_adapter(job);
-    recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER && attention != ATTENTION_FLASH;
+    recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER &&
+                          (recipe->framework->expands_kv || attention != ATTENTION_FLASH);
+    recipe->mean_keeps_input =
+        gp_known(job, GP_FIELD_RMSNORM_SAVES_INPUT) && gp_whole(job, GP_FIELD_RMSNORM_SAVES_INPUT) != 0;
     recipe->core_only = recipe->framework->main_gradients;
     recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;

@@ -29,6 +29,7 @@ typedef struct {
     bool master_weights;        /* 16-bit full training keeps an fp32 copy in the optimizer */
     bool buckets;               /* flat buffers for reducing and gathering (DeepSpeed) */
     bool hugging_face;          /* the Trainer of transformers on accelerate */
+    bool expands_kv;            /* repeats keys and values to every query head before attention */
     bool holds_logits;          /* the training loop keeps the fp32 logits through backward */
 } gp_framework;
 
@@ -56,7 +57,7 @@ typedef struct {
     gp_kernels kernels;
     gp_numerics numerics;
     bool core_only;                      /* selective recomputation means the attention core (Megatron) */
-    bool expanded_kv, elementwise_gelu;
+    bool expanded_kv, elementwise_gelu, mean_keeps_input;
     bool foreach_temporaries;            /* the optimizer step makes lists of temporaries */
     bool factored_optimizer;             /* states grow with rows + columns, not with their product */
     bool optimizer_on_host, master_on_host, weights_on_host;
@@ -74,6 +75,9 @@ typedef struct {
     double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
 } gp_recipe;
+
+/* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */
+int gp_recipe_zero_of(const char *fsdp);
 
 /* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
  * counts as 16 bits (plan.c refuses it before). */

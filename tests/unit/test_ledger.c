@@ -384,6 +384,33 @@ static void test_prompt_logits_ended_with_transformers_4_45(void **state) {
     assert_int_equal(bytes[2], bytes[0]);
 }
 
+static void test_layers_left_on_the_host(void **state) {
+    (void)state;
+    static const char *const format = "\"engine\":\"llama.cpp\",\"weights\":\"gguf:Q8_0\",\"context\":4096,\"gpu_layers\":%d";
+    static const int sent[] = {33, 16, 0};
+    uint64_t whole = 0, cache = UINT64_C(2) * 32 * 8 * 128 * 2 * 4096;
+    for (int i = 0; i < 3; i++) {
+        char fields[160];
+        snprintf(fields, sizeof fields, format, sent[i]);
+        fixture *f = serving("1", fields);
+        const gp_stage_ledger *ledger = ledger_of(f, 0);
+        uint64_t weights = item_bytes(ledger, GP_ITEM_WEIGHTS);
+        if (i == 0) whole = weights;
+        assert_int_equal(weights + ledger->host_bytes, whole);
+        assert_int_equal(item_bytes(ledger, GP_ITEM_KV_CACHE), sent[i] > 32 ? cache : cache * (uint64_t)sent[i] / 32);
+        fixture_free(f);
+    }
+}
+
+static void test_names_of_fsdp_are_zero_stages(void **state) {
+    (void)state;
+    assert_int_equal(gp_recipe_zero_of("FULL_SHARD"), 3);
+    assert_int_equal(gp_recipe_zero_of("FSDP2 FULL_SHARD"), 3);
+    assert_int_equal(gp_recipe_zero_of("SHARD_GRAD_OP"), 2);
+    assert_int_equal(gp_recipe_zero_of("NO_SHARD (ddp)"), 0);
+    assert_int_equal(gp_recipe_zero_of("something else"), -1);
+}
+
 static void test_overflow_saturates(void **state) {
     (void)state;
     fixture *f = serving("1", "\"context\":1073741824,\"concurrency\":16777216");
@@ -409,6 +436,8 @@ int main(void) {
         cmocka_unit_test(test_kv_cache_is_exact),
         cmocka_unit_test(test_opt_13b_takes_800_kb_a_token),
         cmocka_unit_test(test_prompt_logits_ended_with_transformers_4_45),
+        cmocka_unit_test(test_layers_left_on_the_host),
+        cmocka_unit_test(test_names_of_fsdp_are_zero_stages),
         cmocka_unit_test(test_overflow_saturates),
     };
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
