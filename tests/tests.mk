@@ -19,8 +19,9 @@ test-parts: cli wasm site $(UNIT_PROGRAMS) sanitized fuzzers $(B)/tests/answer_l
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests
 	@status=0; for program in $(UNIT_PROGRAMS); do $$program || status=1; done; exit $$status
 
-bless: cli wasm ## rewrite the expected reports of tests/golden after a wanted change
+bless: cli wasm ## rewrite the expected reports of tests/golden and the outputs in README.md after a wanted change
 	node tests/golden/bless.mjs
+	node tests/cli/readme.mjs
 
 $(B)/obj/tests/%.o: tests/%.c $(SETTINGS) tests/tests.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)

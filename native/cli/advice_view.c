@@ -119,7 +119,7 @@ static void knob(gp_table *table, const gp_view *view, const cJSON *row, int num
     gp_view_size(gp_table_cell(table, 3), view, gp_json_number(row, "peak_bytes_after"));
     const char *after = gp_json_text(row, "verdict_after");
     const gp_style style = strcmp(after, "fits") == 0 ? GP_GOOD : strcmp(after, "tight") == 0 ? GP_CAREFUL : GP_BAD;
-    gp_styled(gp_table_cell(table, 4), view, style, gp_message_of(view->language, "cli.knobs.fits", after));
+    gp_styled(gp_table_cell(table, 4), view, style, gp_message_of(view->language, "cli.fits", after));
     cost(gp_table_cell(table, 5), view, row);
 }
 

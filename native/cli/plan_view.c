@@ -81,7 +81,7 @@ static void hardware_row(gp_table *table, const gp_view *view, const cJSON *repo
     gp_view_message(gp_table_cell(table, 1), view, "cli.plan.gpus", "", gp_json_at(report, "hardware"));
 }
 
-/* "tensor parallel 4 · ZeRO stage 2 · micro-batch 4": degrees of 1 go unsaid. */
+/* "tensor parallel 4 · ZeRO stage 2 · micro-batch 4": degrees of 1 and what is off go unsaid. */
 static void parallel_row(gp_table *table, const gp_view *view, const cJSON *parallel) {
     static const char *const degrees[] = {"tp", "pp", "vpp", "cp", "ep", "dp"};
     static const char *const settings[] = {"zero", "recompute", "seq_len", "micro_batch", "grad_accum", "global_batch"};
@@ -91,7 +91,8 @@ static void parallel_row(gp_table *table, const gp_view *view, const cJSON *para
         const bool is_degree = i < sizeof degrees / sizeof *degrees;
         const char *name = is_degree ? degrees[i] : settings[i - sizeof degrees / sizeof *degrees];
         const cJSON *value = gp_json_at(parallel, name);
-        if (!value || (is_degree && value->valuedouble <= 1)) continue;
+        const double least = is_degree || strcmp(name, "grad_accum") == 0 ? 1 : 0;
+        if (!value || (cJSON_IsNumber(value) && value->valuedouble <= least)) continue;
         if (cell->length > 0) gp_buffer_text(cell, " · ");
         gp_buffer_text(cell, label_of(view, name));
         gp_buffer_text(cell, " ");

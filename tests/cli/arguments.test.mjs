@@ -41,7 +41,7 @@ test("the bash completion completes", () => {
   const script = `source "${ROOT}/native/cli/completion/gpuplan.bash"
     try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuplan 2>/dev/null; echo "\${COMPREPLY[*]}"; }
     try gpuplan ca; try gpuplan catalog g; try gpuplan plan --ver; try gpuplan plan --unit G; try gpuplan plan --set train.seq; try gpuplan explain kv`;
-  const run = spawnSync("bash", ["-c", script], { encoding: "utf8", env: { PATH: `${ROOT}/build:${process.env.PATH}` } });
+  const run = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8", env: { PATH: `${ROOT}/build:${process.env.PATH}` } });
   const lines = run.stdout.split("\n");
   assert.equal(lines[0], "catalog");
   assert.equal(lines[1], "gpus");

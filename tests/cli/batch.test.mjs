@@ -131,14 +131,14 @@ test("a partner that waits for each report gets it", { timeout: 20000 }, async (
 test("memory does not grow with the number of lines", () => {
   // 48 MiB of address space hold the program and one long line, but not the 80 MB that go through.
   const script = `ulimit -v 49152; yes '${REQUEST}' | head -n 3000 | "$0" batch --brief | wc -l`;
-  assert.equal(spawnSync("bash", ["-c", script, PROGRAM], { encoding: "utf8" }).stdout.trim(), "3000");
+  assert.equal(spawnSync("bash", ["--norc", "-c", script, PROGRAM], { encoding: "utf8" }).stdout.trim(), "3000");
   const wide = `ulimit -v 49152; for i in 1 2 3 4 5 6 7 8; do head -c 10000000 /dev/zero | tr '\\0' ' '; done | "$0" batch; echo $?`;
-  assert.equal(spawnSync("bash", ["-c", wide, PROGRAM], { encoding: "utf8" }).stdout.trim().split("\n").at(-1), "2");
+  assert.equal(spawnSync("bash", ["--norc", "-c", wide, PROGRAM], { encoding: "utf8" }).stdout.trim().split("\n").at(-1), "2");
 });
 
 test("a reader that leaves ends the program quietly, without half a report", () => {
   const script = `yes '${LINE}' | "$0" batch | head -n 2; echo "\${PIPESTATUS[1]}"`;
-  const run = spawnSync("bash", ["-c", script, PROGRAM], { encoding: "utf8", timeout: 20000 });
+  const run = spawnSync("bash", ["--norc", "-c", script, PROGRAM], { encoding: "utf8", timeout: 20000 });
   const lines = run.stdout.trimEnd().split("\n");
   assert.equal(run.stderr, "");
   assert.equal(lines.at(-1), "0");
@@ -146,7 +146,7 @@ test("a reader that leaves ends the program quietly, without half a report", () 
 });
 
 test("a full disk is an internal fault", () => {
-  const run = spawnSync("bash", ["-c", `echo '${LINE}' | "$0" batch > /dev/full`, PROGRAM], { encoding: "utf8" });
+  const run = spawnSync("bash", ["--norc", "-c", `echo '${LINE}' | "$0" batch > /dev/full`, PROGRAM], { encoding: "utf8" });
   assert.equal(run.status, 3);
   assert.match(run.stderr, /^gpuplan: .*\n$/);
 });
@@ -155,5 +155,5 @@ test("progress shows on a terminal only", () => {
   const command = `printf '%s\\n' '${LINE}' nope | ${PROGRAM} batch > /dev/null`;
   const options = { encoding: /** @type {const} */ ("utf8"), input: "", env: { ...process.env, LC_ALL: "C" } };
   assert.match(spawnSync("script", ["-qec", command, "/dev/null"], options).stdout, /2 lines, 1 faulty/);
-  assert.equal(spawnSync("bash", ["-c", command], options).stderr, "");
+  assert.equal(spawnSync("bash", ["--norc", "-c", command], options).stderr, "");
 });

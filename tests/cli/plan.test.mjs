@@ -191,7 +191,7 @@ test("names from outside cannot steer the terminal", () => {
 });
 
 test("a reader that leaves is no fault", () => {
-  const run = spawnSync("bash", ["-c", `"$0" plan '${TEXT}' | head -n 1; echo "\${PIPESTATUS[0]}"`, PROGRAM], { encoding: "utf8" });
+  const run = spawnSync("bash", ["--norc", "-c", `"$0" plan '${TEXT}' | head -n 1; echo "\${PIPESTATUS[0]}"`, PROGRAM], { encoding: "utf8" });
   assert.equal(run.stderr, "");
   assert.match(run.stdout, /\n0\n$/);
 });
