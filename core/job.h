@@ -130,8 +130,8 @@ void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnost
  * become JSON values, a text that starts with { or [ is read as JSON where an object or list is allowed, "null" takes
  * the setting out. `path` is a dotted path ("train.seq_len", "model.layers", "hardware.gpu.memory_gib"), the last part of
  * one ("seq_len", "gpu"), or a key of plan links ("seq", "n"); a name that several fields share means the one of the
- * job's task. The value itself is checked by gp_job_read. Returns false after an error row: UNKNOWN_KEY, INVALID_JSON or
- * OUT_OF_MEMORY. */
+ * job's task. The value itself is checked by gp_job_read. Returns false after an error row: UNKNOWN_KEY, INVALID_JSON,
+ * INVALID_UTF8 or OUT_OF_MEMORY. */
 bool gp_job_set(struct cJSON *job, const char *path, const char *value_text, gp_diagnostics *diagnostics);
 
 /* Accessors of a setting's value. */

@@ -217,5 +217,10 @@ bool gp_job_set(cJSON *job, const char *path, const char *value_text, gp_diagnos
         take_out(job, full_path);
         return true;
     }
+    size_t valid = gp_utf8_prefix(value_text, strlen(value_text));
+    if (value_text[valid] != '\0') {
+        gp_argue_number(gp_diagnose(diagnostics, GP_CODE_INVALID_UTF8, full_path), "offset", (double)valid);
+        return false;
+    }
     return gp_job_put_text(job, full_path, value_text, true, diagnostics);
 }

@@ -287,6 +287,7 @@ static void test_setting_what_does_not_exist(void **state) {
         {"train.seqlen", "1", "unknown_key train.seqlen", "seq_len"}, {"sqe_len", "1", "unknown_key sqe_len", "train.seq_len"},
         {"modle", "1", "unknown_key modle", "model"}, {"", "1", "unknown_key ", ""},
         {"qqqqq", "1", "unknown_key qqqqq", ""}, {"model", "{x", "invalid_json model", ""},
+        {"model", "gpt\xff", "invalid_utf8 model", ""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cJSON *target = cJSON_CreateObject();
