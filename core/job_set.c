@@ -12,8 +12,9 @@
 
 /* Copies the first part of a path into `key` and returns the rest, NULL at the end. Paths of the tables are short. */
 static const char *next_key(const char *path, char *key, size_t size) {
-    size_t length = strcspn(path, ".");
-    gp_text_copy(key, size, path, length);
+    size_t length = 0;
+    for (; path[length] != '\0' && path[length] != '.' && length + 1 < size; length++) key[length] = path[length];
+    key[length] = '\0';
     return path[length] == '.' ? path + length + 1 : NULL;
 }
 
