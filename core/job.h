@@ -94,7 +94,10 @@ enum {
     GP_TARGET_Q = 1, GP_TARGET_K = 2, GP_TARGET_V = 4, GP_TARGET_O = 8,
     GP_TARGET_GATE = 16, GP_TARGET_UP = 32, GP_TARGET_DOWN = 64,
     GP_TARGET_EMBEDDING = 128, GP_TARGET_HEAD = 256,
-    GP_TARGET_ATTENTION = 15, GP_TARGET_ALL_LINEAR = 127
+    GP_TARGET_ATTENTION = 15, GP_TARGET_ALL_LINEAR = 127,
+    /* What only some architectures have (projections of recurrent layers, of latent experts): adapted with all of
+     * ALL_LINEAR, has no name of its own. */
+    GP_TARGET_MIXER = 512
 };
 
 /* A copy stays valid while the request's tree and the job it was copied from do: texts are borrowed from both. */

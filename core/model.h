@@ -1,39 +1,78 @@
-/* model.h: a model as a list of layers, each with its matrices, so that sharding, quantisation, adapters and
+/* model.h: a model as a list of layers, each with its matrices, so that sharding, quantisation, adapters, caches and
  * activations all read one structure. Layers are asked for by index: an architecture whose layers differ answers
- * differently for each. */
+ * differently for each. A model has at most GP_KINDS_MAX distinct layers, so sums over many go by kind. */
 #ifndef GP_MODEL_H
 #define GP_MODEL_H
 
 #include "catalog.h"
 #include "job.h"
 
-/* How tensor parallelism splits a matrix. */
-typedef enum { GP_SPLIT_COLUMN, GP_SPLIT_ROW, GP_SPLIT_KV_COLUMN } gp_split;
+typedef enum {
+#define GP_TENSOR(id, gguf, module, target, quantised) GP_TENSOR_##id,
+#include "tensors.def"
+#undef GP_TENSOR
+    GP_TENSOR_COUNT
+} gp_tensor;
 
 typedef struct {
-    unsigned target;  /* one GP_TARGET_* bit */
+    const char *gguf;   /* "attn_q", "ffn_down_exps" */
+    const char *module; /* "q_proj" */
+    unsigned target;    /* one GP_TARGET_* bit, 0 = takes no adapter */
+    bool quantised;     /* false: kept in 16 or 32 bits by every format (routers, convolutions, A of Mamba) */
+} gp_tensor_row;
+const gp_tensor_row *gp_tensor_info(gp_tensor tensor);
+
+/* How tensor parallelism splits a matrix. KV_COLUMN: by KV heads, copied when there are fewer of them than ranks.
+ * COPIED: whole on every rank (the down-projections of latent attention, routers). */
+typedef enum { GP_SPLIT_COLUMN, GP_SPLIT_ROW, GP_SPLIT_KV_COLUMN, GP_SPLIT_COPIED } gp_split;
+
+typedef struct {
+    gp_tensor tensor;
+    unsigned target;  /* one GP_TARGET_* bit, 0 = takes no adapter */
     int64_t inputs, outputs;
-    bool bias;
-    gp_split split;   /* KV_COLUMN: split by KV heads, replicated when there are fewer KV heads than ranks */
+    int64_t copies;   /* experts, 1 otherwise; one three-dimensional tensor in GGUF */
+    bool bias;        /* `outputs` numbers, for each copy */
+    gp_split split;
 } gp_matrix;
 
-#define GP_MATRICES_MAX 8
+#define GP_MATRICES_MAX 24
 typedef struct {
+    gp_layer_kind kind;      /* with heads, kv_heads, head_dim and ffn filled */
+    int64_t window;          /* tokens that SLIDING and CHUNKED attention sees, else 0 */
+    /* Cached for each token in view, elements before tensor parallelism; 0 = no cache. A latent (MLA) is a key without
+     * a value, and is whole on every rank. */
+    int64_t cache_keys, cache_values, cache_index;
+    /* Kept for each sequence, whatever its length: the convolution's last inputs (R), the state (S). Elements. */
+    uint64_t conv_state, recurrent_state;
     int matrix_count;
-    gp_matrix matrices[GP_MATRICES_MAX]; /* q, k, v, o, gate (if gated), up, down */
-    uint64_t linear_params;  /* sum of inputs * outputs */
+    gp_matrix matrices[GP_MATRICES_MAX]; /* attention, recurrence, FFN, in the order of computation */
+    uint64_t linear_params;  /* inputs * outputs * copies of the quantised matrices, experts included */
+    uint64_t expert_params;  /* routed experts with their biases: parts of linear_params and bias_params */
     uint64_t bias_params;
     uint64_t norm_params;    /* norms of the layer, q and k norms included */
+    uint64_t other_params;   /* matrices that no format quantises, vectors and scalars */
+    uint64_t params;         /* all of them */
+    uint64_t active_params;  /* used by one token: params with topk of the routed experts */
 } gp_layer;
 
 typedef struct {
     gp_shape shape;
-    gp_layer dense_layer;     /* the layer every index answers with, for dense models */
+    int kind_count;           /* at least 1 */
+    gp_layer kinds[GP_KINDS_MAX];
+    int64_t kind_layers[GP_KINDS_MAX]; /* layers of each kind */
     uint64_t embedding_params; /* token table */
     uint64_t position_params;
     uint64_t head_params;     /* 0 when tied */
-    uint64_t final_params;    /* final norm, embedding norm, projections of OPT-350m */
-    uint64_t total_params;    /* computed from shapes; tied weights once */
+    uint64_t final_params;    /* final norm, embedding norm, projections of OPT-350m, shared extras */
+    uint64_t vision_params, audio_params; /* towers with their projectors */
+    uint64_t mtp_params;      /* multi-token prediction modules; in total_params only when shape.mtp_counted */
+    uint64_t expert_params;   /* routed experts of all layers: what expert parallelism divides */
+    uint64_t total_params;    /* computed from shapes; tied weights once; towers included */
+    /* Parameters that one token uses, for mixtures of experts: all but the towers, the prediction modules and the
+     * experts that are not chosen, that is topk of each layer's routed experts, every shared expert, every other
+     * weight, embedding and head (tied: once). The convention of Mixtral (arXiv:2401.04088) and of most model cards;
+     * some leave the embedding out. Equal to the rest of total_params for dense models. */
+    uint64_t active_params;
     uint64_t trainable_params; /* adapters for LoRA and QLoRA, all otherwise, 0 for inference */
     uint64_t adapter_params;
     double stated_params;     /* `params` of the request, 0 = none: the textbook ledger's N */
@@ -48,9 +87,15 @@ typedef struct {
  * the smallest family member is returned. Returns false after an error row. */
 bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics);
 
-/* Recomputes counts from model->shape and the job's adapters (rank, targets; all linear matrices when none are
- * given). Without a job (NULL) nothing is trainable. */
+/* Recomputes layers and counts from model->shape and the job's adapters (rank, targets; all linear matrices when none
+ * are given). Without a job (NULL) nothing is trainable. */
 void gp_model_count(const gp_job *job, gp_model *model);
+
+/* A layer of `kind` in a model of this shape; part of gp_model_count. */
+void gp_layer_build(const gp_shape *shape, const gp_layer_kind *kind, gp_layer *layer);
+
+/* True when an adapter with these targets (GP_TARGET_*, 0 = the default, all linear matrices) covers the matrix. */
+bool gp_adapts(unsigned targets, const gp_matrix *matrix);
 
 /* The member of the Llama-like family nearest to `params`: h = 128 i, L from the published Llama 1-3 line
  * (2048/16 … 4096/32, 5120/40, 6656/60, 8192/80, 16384/126, linear between), heads of 128, f = 8h/3 rounded up to 256,
@@ -59,5 +104,8 @@ void gp_model_scaled(double params, gp_shape *shape);
 
 /* Layer of an index, 0 <= index < shape.layers. */
 const gp_layer *gp_model_layer(const gp_model *model, int64_t index);
+
+/* How many of the layers first … first + count - 1 are of each kind. */
+void gp_model_kinds_of(const gp_model *model, int64_t first, int64_t count, int64_t layers[GP_KINDS_MAX]);
 
 #endif

@@ -1,4 +1,5 @@
-/* shape.h: the dimensions of a decoder-only transformer, as plain numbers. */
+/* shape.h: a model as plain numbers: what its layers have in common, the few distinct kinds of layer among them, and
+ * which kind each layer is. A shape that is all zero but for its dimensions is a dense decoder whose layers are alike. */
 #ifndef GP_SHAPE_H
 #define GP_SHAPE_H
 
@@ -11,12 +12,75 @@
 /* LAYER: LayerNorm with weight and bias; LAYER_NO_BIAS: weight alone (MPT, Command R); NONE: no parameters (OLMo). */
 typedef enum { GP_NORM_RMS, GP_NORM_LAYER, GP_NORM_LAYER_NO_BIAS, GP_NORM_NONE } gp_norm;
 
+/* Softmax attention of a layer: over all tokens before; over a window of them; over the chunk a token stands in
+ * (Llama 4); over a compressed cache (MLA); bidirectional without a cache (encoders); to the states of another model
+ * (cross attention, whose cache does not grow). */
+typedef enum {
+    GP_ATTENTION_FULL, GP_ATTENTION_SLIDING, GP_ATTENTION_CHUNKED, GP_ATTENTION_LATENT, GP_ATTENTION_ENCODER,
+    GP_ATTENTION_CROSS, GP_ATTENTION_NONE
+} gp_attention;
+
+/* What carries a state of fixed size along the sequence, instead of attention or beside it (Falcon-H1). */
+typedef enum {
+    GP_RECURRENCE_NONE, GP_RECURRENCE_MAMBA, GP_RECURRENCE_MAMBA2, GP_RECURRENCE_DELTA_NET, GP_RECURRENCE_KIMI_DELTA,
+    GP_RECURRENCE_SHORT_CONV, GP_RECURRENCE_LIGHTNING
+} gp_recurrence;
+
+/* MOE_BESIDE_DENSE: experts and a dense block, both in every such layer (Arctic, Gemma 4). */
+typedef enum { GP_FFN_DENSE, GP_FFN_MOE, GP_FFN_MOE_BESIDE_DENSE, GP_FFN_NONE } gp_feed_forward;
+
+/* A kind of layer. Numbers of 0 are the shape's own. */
+typedef struct {
+    gp_attention attention;
+    gp_recurrence recurrence;
+    gp_feed_forward feed_forward;
+    bool shares_kv;         /* attends to an earlier layer's keys and values: no projections and no cache for them */
+    bool keys_are_values;   /* one projection for both (Gemma 4, global layers); both are cached */
+    bool without_index;     /* sparse attention that takes an earlier layer's choice of tokens (GLM-5.2) */
+    bool crosses;           /* cross attention to an encoder beside self-attention (T5) */
+    int64_t heads, kv_heads, head_dim, ffn;
+    int64_t extra_params;   /* outside matrices and norms: gates, scalars, shared blocks held once by this layer */
+} gp_layer_kind;
+#define GP_KINDS_MAX 16
+/* Layers of unlike kinds that can be told apart; a model of one kind may have any number. */
+#define GP_MAPPED_LAYERS 256
+
+/* Experts of an MoE layer: `count` of width `ffn`, `topk` of them per token. */
+typedef struct {
+    int64_t count, topk, ffn;
+    int64_t shared_ffn;       /* width of all shared experts together, 0 = none */
+    int64_t latent;           /* width the tokens are projected to before the routed experts, 0 = none (Nemotron 3) */
+    int64_t dense_ffn;        /* dense block beside the experts (MOE_BESIDE_DENSE); 0 = the layer's ffn */
+    bool shared_gate;         /* a gate of one column on the shared experts (Qwen) */
+    bool correction_bias;     /* a bias per expert added for choosing alone (DeepSeek-V3) */
+    bool router_bias, bias;   /* biases of the router, of the experts' matrices (gpt-oss) */
+    bool latent_norm;         /* a norm over the latent (Kimi K3) */
+} gp_experts;
+
+/* Multi-head latent attention: DeepSeek-V2, arXiv:2405.04434, section 2.1. */
+typedef struct {
+    int64_t q_lora;           /* 0 = queries come straight from the hidden state */
+    int64_t kv_lora, nope, rope, value;
+    bool output_gate;         /* a gate as wide as the heads' values (Kimi K3) */
+    int64_t index_heads, index_dim, index_topk; /* the indexer of sparse attention (DeepSeek-V3.2), 0 = none */
+} gp_latent;
+
+/* State-space and linear-attention layers. */
+typedef struct {
+    int64_t inner;            /* width inside: Mamba's d_inner, value heads * value dim of linear attention */
+    int64_t state;            /* Mamba's d_state, key dim of linear attention */
+    int64_t heads, key_heads, groups, kernel;
+    int64_t rank;             /* of the time step (Mamba 1), of the gates (Kimi delta attention) */
+    bool conv_bias, bias;
+    bool inner_norms;         /* norms over time step, B and C (Jamba), over the gated output (Mamba 2) */
+} gp_state_space;
+
 typedef struct {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int64_t learned_positions;  /* rows of a learned position table, 0 for rotary or ALiBi */
     int64_t embedding_dim;      /* width of the token embedding where it differs from hidden (OPT-350m), else 0 */
     int64_t max_context;        /* positions the model was made for, 0 = unknown */
-    int64_t sliding_window;     /* 0 = full attention; else every layer sees this many tokens (Mistral-7B-v0.1) */
+    int64_t sliding_window;     /* tokens seen by SLIDING layers, and by CHUNKED ones the chunk; 0 = none */
     gp_norm norm;
     int norms_per_layer;        /* 2, or 1 for a shared parallel block (Falcon-7B, Phi-2), 4 with post-norms (GLM-4) */
     bool final_norm;
@@ -26,9 +90,27 @@ typedef struct {
     bool qkv_bias, output_bias, ffn_bias, head_bias;
     bool qk_norm;               /* a norm without bias over q and k: one weight of head_dim for each (Qwen3) … */
     bool qk_norm_per_head;      /* … or one of heads * head_dim (OLMo-2, Command R+) */
+    bool q_gate;                /* q holds a gate as wide as itself (Qwen3-Next) */
+    bool sinks;                 /* one logit per head that no token answers to (gpt-oss) */
     bool fused_qkv;             /* one matrix holds q, k and v (GPT-2, Phi-3): a LoRA adapter spans all three */
     bool fused_gate_up;         /* one matrix holds gate and up (Phi-3, GLM-4) */
+    gp_experts experts;
+    gp_latent latent;
+    gp_state_space recurrent;
+    int64_t vision_params, audio_params; /* towers and their projectors; 0 = none */
+    int64_t extra_params;       /* around the layers, beyond embeddings, head and norms (Gemma 3n, Zamba 2) */
+    int64_t mtp_params;         /* multi-token prediction modules, beside the layers */
+    bool mtp_counted;           /* the published count holds them */
+    bool incomplete;            /* parts whose structure is not published are left out */
     const char *model_type;     /* "llama", "gpt2", … static; "" for a structure without a family */
+    int kind_count;             /* 0 and 1: all layers are of kinds[0] */
+    gp_layer_kind kinds[GP_KINDS_MAX];
+    uint8_t kind_of[GP_MAPPED_LAYERS]; /* by layer; later layers are of kinds[0] */
 } gp_shape;
+
+/* Kind of a layer. */
+static inline int gp_shape_kind(const gp_shape *shape, int64_t layer) {
+    return layer >= 0 && layer < GP_MAPPED_LAYERS && shape->kind_count > 1 ? shape->kind_of[layer] : 0;
+}
 
 #endif

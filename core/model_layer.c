@@ -1,0 +1,204 @@
+/* One layer of a kind: its matrices, caches, states and counts. */
+#include "model_layer.h"
+
+#include <string.h>
+
+#include "quantity.h"
+
+static const gp_tensor_row tensors[] = {
+#define GP_TENSOR(id, gguf, module, target, quantised) {gguf, module, target, quantised != 0},
+#include "tensors.def"
+#undef GP_TENSOR
+};
+
+const gp_tensor_row *gp_tensor_info(gp_tensor tensor) {
+    return &tensors[tensor];
+}
+
+bool gp_adapts(unsigned targets, const gp_matrix *matrix) {
+    if (targets == 0) targets = GP_TARGET_ALL_LINEAR;
+    if (matrix->target == GP_TARGET_MIXER) return (targets & GP_TARGET_ALL_LINEAR) == GP_TARGET_ALL_LINEAR;
+    return (targets & matrix->target) != 0;
+}
+
+uint64_t gp_norm_params(gp_norm norm, int64_t width) {
+    switch (norm) {
+    case GP_NORM_LAYER: return gp_mul(2, (uint64_t)width);
+    case GP_NORM_NONE: return 0;
+    default: return (uint64_t)width;
+    }
+}
+
+void gp_add_copies(gp_layer *layer, gp_tensor tensor, int64_t inputs, int64_t outputs, bool bias, gp_split split,
+                   int64_t copies) {
+    const gp_tensor_row *info = &tensors[tensor];
+    layer->matrices[layer->matrix_count++] =
+        (gp_matrix){tensor, info->target, inputs, outputs, copies, bias, split};
+    uint64_t params = gp_mul3((uint64_t)inputs, (uint64_t)outputs, (uint64_t)copies);
+    uint64_t biases = bias ? gp_mul((uint64_t)outputs, (uint64_t)copies) : 0;
+    uint64_t *sum = info->quantised ? &layer->linear_params : &layer->other_params;
+    *sum = gp_add(*sum, params);
+    layer->bias_params = gp_add(layer->bias_params, biases);
+    if (copies > 1) layer->expert_params = gp_add(layer->expert_params, gp_add(params, biases));
+}
+
+void gp_add_matrix(gp_layer *layer, gp_tensor tensor, int64_t inputs, int64_t outputs, bool bias, gp_split split) {
+    gp_add_copies(layer, tensor, inputs, outputs, bias, split, 1);
+}
+
+static void add_norm(gp_layer *layer, uint64_t params) {
+    layer->norm_params = gp_add(layer->norm_params, params);
+}
+
+static void add_other(gp_layer *layer, uint64_t params) {
+    layer->other_params = gp_add(layer->other_params, params);
+}
+
+/* Grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245: h·a·d + 2·h·g·d + a·d·h. */
+static void add_attention(const gp_shape *shape, gp_layer *layer) {
+    const gp_layer_kind *kind = &layer->kind;
+    int64_t hidden = shape->hidden, query = kind->heads * kind->head_dim, key = kind->kv_heads * kind->head_dim;
+    int64_t gated = shape->q_gate ? 2 * query : query;
+    bool cross = kind->attention == GP_ATTENTION_CROSS;
+    gp_add_matrix(layer, GP_TENSOR_ATTN_Q, hidden, gated, shape->qkv_bias, GP_SPLIT_COLUMN);
+    if (!kind->shares_kv) {
+        gp_add_matrix(layer, GP_TENSOR_ATTN_K, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
+        if (!kind->keys_are_values) {
+            gp_add_matrix(layer, GP_TENSOR_ATTN_V, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
+        }
+    }
+    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT, query, hidden, shape->output_bias, GP_SPLIT_ROW);
+    if (shape->qk_norm || cross) {
+        int64_t keys = kind->shares_kv ? 0 : shape->qk_norm_per_head ? key : kind->head_dim;
+        add_norm(layer, (uint64_t)((shape->qk_norm_per_head ? query : kind->head_dim) + keys));
+    }
+    if (shape->sinks) add_other(layer, (uint64_t)kind->heads);
+    bool caches = !kind->shares_kv && !cross && kind->attention != GP_ATTENTION_ENCODER;
+    layer->cache_keys = layer->cache_values = caches ? key : 0;
+    if (kind->attention == GP_ATTENTION_SLIDING || kind->attention == GP_ATTENTION_CHUNKED) {
+        layer->window = shape->sliding_window;
+    }
+}
+
+/* A decoder's attention to the encoder's states, beside its own (T5). */
+static void add_crossing(const gp_shape *shape, gp_layer *layer) {
+    int64_t hidden = shape->hidden, query = layer->kind.heads * layer->kind.head_dim;
+    gp_add_matrix(layer, GP_TENSOR_CROSS_Q, hidden, query, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_CROSS_K, hidden, query, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_CROSS_V, hidden, query, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_CROSS_OUTPUT, query, hidden, false, GP_SPLIT_ROW);
+    add_norm(layer, gp_norm_params(shape->norm, hidden));
+}
+
+/* DeepSeek-V3.2's lightning indexer: queries from the query latent, one key per token, a weight per head. */
+static void add_indexer(const gp_shape *shape, gp_layer *layer) {
+    const gp_latent *latent = &shape->latent;
+    int64_t from = latent->q_lora > 0 ? latent->q_lora : shape->hidden;
+    gp_add_matrix(layer, GP_TENSOR_INDEX_Q, from, latent->index_heads * latent->index_dim, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_INDEX_K, shape->hidden, latent->index_dim, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_INDEX_WEIGHTS, shape->hidden, latent->index_heads, false, GP_SPLIT_COPIED);
+    add_norm(layer, gp_norm_params(GP_NORM_LAYER, latent->index_dim));
+    layer->cache_index = latent->index_dim;
+}
+
+/* Multi-head latent attention, DeepSeek-V2, arXiv:2405.04434, section 2.1:
+ * h·r_q + r_q + r_q·a·(d_n + d_r) + h·(r_kv + d_r) + r_kv + r_kv·a·(d_n + d_v) + a·d_v·h. */
+static void add_latent(const gp_shape *shape, gp_layer *layer) {
+    const gp_latent *latent = &shape->latent;
+    int64_t hidden = shape->hidden, heads = layer->kind.heads, query = heads * (latent->nope + latent->rope);
+    if (latent->q_lora > 0) {
+        gp_add_matrix(layer, GP_TENSOR_ATTN_Q_A, hidden, latent->q_lora, shape->qkv_bias, GP_SPLIT_COPIED);
+        gp_add_matrix(layer, GP_TENSOR_ATTN_Q_B, latent->q_lora, query, false, GP_SPLIT_COLUMN);
+        add_norm(layer, (uint64_t)latent->q_lora);
+    } else {
+        gp_add_matrix(layer, GP_TENSOR_ATTN_Q, hidden, query, false, GP_SPLIT_COLUMN);
+    }
+    int64_t cached = latent->kv_lora + latent->rope, values = heads * latent->value;
+    gp_add_matrix(layer, GP_TENSOR_ATTN_KV_A, hidden, cached, shape->qkv_bias, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_KV_B, latent->kv_lora, heads * latent->nope + values, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT, values, hidden, shape->output_bias, GP_SPLIT_ROW);
+    if (latent->output_gate) gp_add_matrix(layer, GP_TENSOR_ATTN_GATE, hidden, values, false, GP_SPLIT_COLUMN);
+    add_norm(layer, (uint64_t)latent->kv_lora);
+    layer->cache_keys = cached;
+    if (latent->index_heads > 0 && !layer->kind.without_index) add_indexer(shape, layer);
+}
+
+/* Gated FFN, Shazeer 2020, arXiv:2002.05202: 3·h·f; 2·h·f without a gate. */
+static void add_dense(const gp_shape *shape, int64_t ffn, gp_layer *layer) {
+    int64_t hidden = shape->hidden;
+    if (shape->gated_ffn) gp_add_matrix(layer, GP_TENSOR_FFN_GATE, hidden, ffn, shape->ffn_bias, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_FFN_UP, hidden, ffn, shape->ffn_bias, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_FFN_DOWN, ffn, hidden, shape->ffn_bias, GP_SPLIT_ROW);
+}
+
+static void add_shared(const gp_shape *shape, gp_layer *layer) {
+    const gp_experts *experts = &shape->experts;
+    int64_t hidden = shape->hidden, ffn = experts->shared_ffn;
+    if (ffn == 0) return;
+    if (shape->gated_ffn) gp_add_matrix(layer, GP_TENSOR_SHARED_GATE, hidden, ffn, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_SHARED_UP, hidden, ffn, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_SHARED_DOWN, ffn, hidden, false, GP_SPLIT_ROW);
+    if (experts->shared_gate) gp_add_matrix(layer, GP_TENSOR_SHARED_SWITCH, hidden, 1, false, GP_SPLIT_COPIED);
+}
+
+/* Shazeer et al. 2017, arXiv:1701.06538; shared experts: Dai et al. 2024, arXiv:2401.06066. A router of h·E, then E
+ * FFNs of width f, in the latent's width where there is one. */
+static void add_experts(const gp_shape *shape, gp_layer *layer) {
+    const gp_experts *experts = &shape->experts;
+    int64_t hidden = shape->hidden, count = experts->count, ffn = experts->ffn;
+    int64_t width = experts->latent > 0 ? experts->latent : hidden;
+    bool bias = experts->bias;
+    gp_add_matrix(layer, GP_TENSOR_ROUTER, hidden, count, experts->router_bias, GP_SPLIT_COPIED);
+    if (experts->correction_bias) add_other(layer, (uint64_t)count);
+    if (experts->latent > 0) {
+        gp_add_matrix(layer, GP_TENSOR_LATENT_DOWN, hidden, width, false, GP_SPLIT_COPIED);
+        gp_add_matrix(layer, GP_TENSOR_LATENT_UP, width, hidden, false, GP_SPLIT_COPIED);
+        if (experts->latent_norm) add_norm(layer, (uint64_t)width);
+    }
+    if (shape->gated_ffn) gp_add_copies(layer, GP_TENSOR_EXPERT_GATE, width, ffn, bias, GP_SPLIT_COLUMN, count);
+    gp_add_copies(layer, GP_TENSOR_EXPERT_UP, width, ffn, bias, GP_SPLIT_COLUMN, count);
+    gp_add_copies(layer, GP_TENSOR_EXPERT_DOWN, ffn, width, bias, GP_SPLIT_ROW, count);
+    add_shared(shape, layer);
+}
+
+static void fill_kind(const gp_shape *shape, gp_layer_kind *kind) {
+    if (kind->heads == 0) kind->heads = shape->heads;
+    if (kind->kv_heads == 0) kind->kv_heads = shape->kv_heads;
+    if (kind->head_dim == 0) kind->head_dim = shape->head_dim;
+    if (kind->ffn == 0) kind->ffn = shape->ffn;
+}
+
+static void add_mixers(const gp_shape *shape, gp_layer *layer) {
+    const gp_layer_kind *kind = &layer->kind;
+    if (kind->attention == GP_ATTENTION_LATENT) {
+        add_latent(shape, layer);
+    } else if (kind->attention != GP_ATTENTION_NONE) {
+        add_attention(shape, layer);
+    }
+    if (kind->crosses) add_crossing(shape, layer);
+    if (kind->recurrence != GP_RECURRENCE_NONE) gp_add_recurrence(shape, layer);
+}
+
+void gp_layer_build(const gp_shape *shape, const gp_layer_kind *kind, gp_layer *layer) {
+    memset(layer, 0, sizeof *layer);
+    layer->kind = *kind;
+    fill_kind(shape, &layer->kind);
+    add_mixers(shape, layer);
+    gp_feed_forward ffn = kind->feed_forward;
+    if (ffn == GP_FFN_DENSE) add_dense(shape, layer->kind.ffn, layer);
+    if (ffn == GP_FFN_MOE_BESIDE_DENSE) {
+        add_dense(shape, shape->experts.dense_ffn > 0 ? shape->experts.dense_ffn : layer->kind.ffn, layer);
+    }
+    if (ffn == GP_FFN_MOE || ffn == GP_FFN_MOE_BESIDE_DENSE) add_experts(shape, layer);
+    add_norm(layer, gp_mul((uint64_t)shape->norms_per_layer, gp_norm_params(shape->norm, shape->hidden)));
+    add_other(layer, (uint64_t)kind->extra_params);
+    layer->params = gp_add(gp_add(layer->linear_params, layer->bias_params),
+                           gp_add(layer->norm_params, layer->other_params));
+    uint64_t chosen = 0;
+    int64_t count = shape->experts.count;
+    if (layer->expert_params > 0) {
+        uint64_t topk = (uint64_t)(shape->experts.topk < count ? shape->experts.topk : count);
+        chosen = gp_mul(layer->expert_params / (uint64_t)count, topk);
+    }
+    layer->active_params = gp_add(layer->params - layer->expert_params, chosen);
+}
