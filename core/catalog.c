@@ -14,6 +14,11 @@ const gp_model_row *gp_catalog_model(int index) {
     return index >= 0 && index < gp_data_model_count ? &gp_data_models[index] : NULL;
 }
 
+void gp_catalog_shape(const gp_model_row *row, gp_shape *shape) {
+    gp_shape_unpack(row->shape, shape);
+    shape->model_type = row->model_type;
+}
+
 int gp_catalog_gpu_count(void) {
     return gp_data_gpu_count;
 }
@@ -48,10 +53,21 @@ const char *gp_catalog_unsupported(const char *name) {
     return row < 0 ? NULL : gp_data_unsupported[row].model_type;
 }
 
+/* The name without its last word, a variant that is not known ("…-7B-Instrct"), may be a row. */
+static const gp_model_row *find_shortened(const char *name) {
+    char shorter[GP_KEY_BYTES];
+    const char *end = strrchr(name, '-');
+    if (end == NULL || (size_t)(end - name) >= sizeof shorter) return NULL;
+    memcpy(shorter, name, (size_t)(end - name));
+    shorter[end - name] = '\0';
+    return gp_catalog_find_model(shorter);
+}
+
 const char *gp_catalog_nearest_model(const char *name) {
     char key[GP_KEY_BYTES];
     gp_key_of_model(name, GP_KEY_STEM, key);
-    const gp_model_row *row = gp_catalog_model(gp_name_nearest(gp_data_model_names, key));
+    const gp_model_row *row = find_shortened(name);
+    if (row == NULL) row = gp_catalog_model(gp_name_nearest(gp_data_model_names, key));
     return row == NULL ? "" : row->id;
 }
 

@@ -14,8 +14,10 @@ typedef struct {
     const char *id;       /* "meta-llama/Llama-3.1-8B" */
     const char *family;
     int release_year;
-    gp_shape shape;
+    const char *model_type;
+    const uint8_t *shape;      /* packed: gp_catalog_shape */
     uint64_t published_params; /* 0 = none published */
+    const char *published_active; /* parameters per token as the model's makers state them ("22B"), "" = not stated */
     const char *license;
     const char *source;   /* where shapes and count come from */
     gp_confidence confidence;
@@ -42,14 +44,16 @@ const gp_model_row *gp_catalog_model(int index);
 int gp_catalog_gpu_count(void);
 const gp_gpu_row *gp_catalog_gpu(int index);
 
+/* Shape of a row. */
+void gp_catalog_shape(const gp_model_row *row, gp_shape *shape);
+
 /* Row of an id or alias: exact, then ignoring case, spaces, '-', '_', '/' and the owner part of a model id
  * ("llama-3.1-8b", "h100", "rtx 4090", "A100-80GB"). An ambiguous short name gives the most common variant, a fixed
  * rule of core/data/aliases.json. NULL when unknown. */
 const gp_model_row *gp_catalog_find_model(const char *name);
 const gp_gpu_row *gp_catalog_find_gpu(const char *name);
 
-/* model_type of a model that is known by name but whose architecture this version does not plan (mixtures of experts,
- * latent attention, local and global layers …), or NULL. */
+/* model_type of a model that is known by name but whose structure has not been published in full, or NULL. */
 const char *gp_catalog_unsupported(const char *name);
 
 /* Nearest known id for a name that is not known, or "" when nothing is near. */

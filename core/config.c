@@ -10,8 +10,8 @@
 #define HIDDEN "hidden_size|n_embd|d_model|n_embed"
 #define HEADS "num_attention_heads|n_head|n_heads"
 #define KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv"
-#define HEAD_DIM "head_dim|kv_channels"
-#define FFN "intermediate_size|n_inner|ffn_dim|ffn_hidden_size"
+#define HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv"
+#define FFN "intermediate_size|n_inner|ffn_dim|ffn_hidden_size|d_ff"
 #define VOCAB "vocab_size|padded_vocab_size"
 #define CONTEXT "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx"
 
@@ -48,17 +48,48 @@ static void read_biases(gp_config_reader *reader, const gp_family *family, gp_sh
     shape->ffn_bias = (biases & GP_BIAS_FFN) != 0;
 }
 
-static void read_dimensions(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
-    shape->layers = gp_config_whole(reader, LAYERS, 1, GP_REQUIRED);
-    shape->hidden = gp_config_whole(reader, HIDDEN, 1, GP_REQUIRED);
-    shape->heads = gp_config_whole(reader, HEADS, 1, GP_REQUIRED);
-    shape->kv_heads = gp_config_whole(reader, KV_HEADS, 1, shape->heads);
-    shape->vocab = gp_config_whole(reader, VOCAB, 1, GP_REQUIRED);
-    shape->max_context = gp_config_whole(reader, CONTEXT, 1, 0);
-    int64_t ffn = family->ffn_factor == 0 ? GP_REQUIRED : family->ffn_factor * shape->hidden;
-    shape->ffn = gp_config_whole(reader, FFN, 1, ffn);
+/* Dimensions that a text_config inside a multimodal config leaves to its class (transformers, release 4.57). */
+static const struct {
+    const char *model_type;
+    int64_t heads, kv_heads, vocab;
+} class_defaults[] = {{"gemma3_text", 8, 4, 262208}, {"gemma3n_text", 8, 2, 262400}};
+
+static void read_attention(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
+    int64_t heads = GP_REQUIRED, kv_heads = 0;
+    for (size_t i = 0; i < sizeof class_defaults / sizeof class_defaults[0]; i++) {
+        if (strcmp(class_defaults[i].model_type, family->model_type) != 0) continue;
+        heads = class_defaults[i].heads;
+        kv_heads = class_defaults[i].kv_heads;
+        shape->vocab = class_defaults[i].vocab;
+    }
+    bool given = gp_config_item(reader, "num_attention_heads") != NULL;
+    shape->heads = gp_config_whole(reader, HEADS, 1, heads);
+    shape->kv_heads = gp_config_whole(reader, KV_HEADS, 1, kv_heads > 0 && !given ? kv_heads : shape->heads);
     int64_t head_dim = family->head_dim != 0 ? family->head_dim : shape->hidden / shape->heads;
     shape->head_dim = gp_config_whole(reader, HEAD_DIM, 1, head_dim > 0 ? head_dim : 1);
+}
+
+/* Nemotron 3 lists its layers instead of counting them. */
+static int64_t layers_listed(const gp_config_reader *reader) {
+    const cJSON *list = gp_config_item(reader, "layers_block_type");
+    return cJSON_IsArray(list) && cJSON_GetArraySize(list) > 0 ? cJSON_GetArraySize(list) : GP_REQUIRED;
+}
+
+static void read_dimensions(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
+    shape->layers = gp_config_whole(reader, LAYERS, 1, layers_listed(reader));
+    shape->hidden = gp_config_whole(reader, HIDDEN, 1, GP_REQUIRED);
+    if ((family->traits & GP_NO_HEADS) == 0) {
+        read_attention(reader, family, shape);
+    } else {
+        shape->heads = shape->kv_heads = shape->head_dim = 1;
+    }
+    shape->vocab = gp_config_whole(reader, VOCAB, 1, shape->vocab > 0 ? shape->vocab : GP_REQUIRED);
+    shape->max_context = gp_config_whole(reader, CONTEXT, 1, 0);
+    int64_t ffn = family->ffn_factor == 0 ? GP_REQUIRED : family->ffn_factor * shape->hidden;
+    if ((family->traits & GP_NO_FFN) != 0) ffn = 0;
+    if (!cJSON_IsArray(gp_config_item(reader, "intermediate_size"))) {
+        shape->ffn = gp_config_whole(reader, FFN, ffn == 0 ? 0 : 1, ffn);
+    }
     shape->tied_embeddings = gp_config_switch(reader, "tie_word_embeddings", shape->tied_embeddings);
     if ((family->traits & GP_LEARNED) != 0) shape->learned_positions = shape->max_context;
     if ((family->traits & GP_WINDOW) == 0) return;
@@ -68,43 +99,60 @@ static void read_dimensions(gp_config_reader *reader, const gp_family *family, g
 }
 
 /* Experts and latent attention may hide behind the model_type of a dense family. */
-static void refuse_sparse(gp_config_reader *reader) {
+static void refuse_sparse(gp_config_reader *reader, const gp_family *family, const gp_shape *shape) {
     static const char *const experts[] = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
-    for (size_t i = 0; i < sizeof experts / sizeof experts[0]; i++) {
+    bool known = (family->traits & GP_MOE) != 0 || shape->experts.count > 0;
+    for (size_t i = 0; i < sizeof experts / sizeof experts[0] && !known; i++) {
         const cJSON *item = gp_config_item(reader, experts[i]);
         if (cJSON_IsNumber(item) && item->valuedouble > 1) gp_config_unsupported(reader, experts[i], "moe");
     }
-    if (gp_config_item(reader, "kv_lora_rank") != NULL) gp_config_unsupported(reader, "kv_lora_rank", "MLA");
+    bool latent = (family->traits & GP_MLA) != 0;
+    if (!latent && gp_config_item(reader, "kv_lora_rank") != NULL) gp_config_unsupported(reader, "kv_lora_rank", "MLA");
 }
 
-/* `layer_types` names the kind of every layer. One window for all is a shape's sliding_window; a mixture, or layers
- * that are no attention, is not a dense shape. */
-static void read_layer_types(gp_config_reader *reader, gp_shape *shape) {
-    const cJSON *types = gp_config_item(reader, "layer_types"), *type = NULL;
-    int sliding = 0, full = 0;
-    cJSON_ArrayForEach(type, types) {
-        const char *name = cJSON_IsString(type) ? type->valuestring : "";
-        if (strcmp(name, "sliding_attention") == 0) {
-            sliding++;
-        } else if (strcmp(name, "full_attention") == 0 || strcmp(name, "attention") == 0) {
-            full++;
-        } else {
-            gp_config_unsupported(reader, "layer_types", name);
-            return;
-        }
-    }
-    if (sliding > 0 && full > 0) {
-        gp_config_unsupported(reader, "layer_types", "sliding and full attention layers");
-    } else if (sliding > 0) {
-        shape->sliding_window = gp_config_whole(reader, "sliding_window", 1, shape->sliding_window);
-    } else if (full > 0) {
-        shape->sliding_window = 0;
+/* `layer_types` names the attention of every layer, whatever the family. */
+static void read_layer_types(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    if (!gp_plan_layer_types(reader, shape, plan)) return;
+    bool sliding = false;
+    for (int64_t i = 0; i < plan->count; i++) sliding = sliding || plan->of[i].attention == GP_ATTENTION_SLIDING;
+    int64_t window = shape->sliding_window > 0 ? shape->sliding_window : GP_REQUIRED;
+    if (sliding) shape->sliding_window = gp_config_whole(reader, "sliding_window", 1, window);
+    if (!sliding) shape->sliding_window = 0;
+}
+
+static void read_layers(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
+    gp_layer_plan plan;
+    gp_layer_kind kind = {.attention = shape->sliding_window > 0 ? GP_ATTENTION_SLIDING : GP_ATTENTION_FULL};
+    gp_plan_start(shape, &kind, &plan);
+    if ((family->traits & GP_MLA) != 0) gp_plan_latent(reader, shape, &plan);
+    if ((family->traits & GP_MOE) != 0) gp_plan_experts(reader, shape, &plan);
+    if (family->rule != NULL) family->rule(reader, shape, &plan);
+    refuse_sparse(reader, family, shape);
+    if ((family->traits & GP_OWN_LAYERS) == 0) read_layer_types(reader, shape, &plan);
+    gp_plan_settle(reader, &plan, shape);
+}
+
+/* Products of two dimensions are counted in 64 bits: a width beyond 2^40 describes no model. */
+static void check_widths(gp_config_reader *reader, const gp_shape *shape) {
+    const int64_t widest = INT64_C(1) << 40;
+    const gp_state_space *ssm = &shape->recurrent;
+    const gp_latent *latent = &shape->latent;
+    int64_t widths[] = {shape->heads * shape->head_dim, ssm->key_heads * ssm->state, ssm->groups * ssm->state,
+                        shape->heads * (latent->nope + latent->rope + 2), latent->index_heads * latent->index_dim,
+                        shape->heads * latent->value};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        if (widths[i] <= widest) continue;
+        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, "num_attention_heads");
+        gp_argue_number(row, "value", (double)widths[i]);
+        gp_argue_number(row, "min", 1);
+        gp_argue_number(row, "max", (double)widest);
+        return;
     }
 }
 
 static void check_heads(gp_config_reader *reader, const gp_family *family, const gp_shape *shape) {
-    bool given = family->head_dim != 0 || gp_config_item(reader, "head_dim") != NULL ||
-                 gp_config_item(reader, "kv_channels") != NULL;
+    bool given = family->head_dim != 0 || shape->head_dim * shape->heads != shape->hidden / shape->heads * shape->heads ||
+                 gp_config_item(reader, "head_dim") != NULL || gp_config_item(reader, "kv_channels") != NULL;
     const char *what = NULL;
     int64_t value = 0;
     if (!given && shape->hidden % shape->heads != 0) {
@@ -138,6 +186,34 @@ static const gp_family *find_family(gp_config_reader *reader) {
     return NULL;
 }
 
+static void read_family(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
+    gp_family_structure(family, shape);
+    read_dimensions(reader, family, shape);
+    read_biases(reader, family, shape);
+    read_layers(reader, family, shape);
+    if (reader->usable) check_heads(reader, family, shape);
+    if (reader->usable) check_widths(reader, shape);
+}
+
+/* The language model of a multimodal config stands in an object of its own; what it leaves out, as the tying of its
+ * embeddings, may stand around it. */
+static bool read_nested(const gp_config_reader *outer, gp_shape *shape) {
+    char path[GP_PATH_BYTES];
+    gp_config_reader around = *outer;
+    const char *key = gp_config_item(outer, "llm_config") != NULL ? "llm_config" : "text_config";
+    gp_config_reader reader = gp_config_inside(&around, key, path);
+    if (reader.object == NULL) return false;
+    const char *type = gp_config_text(&reader, "model_type"), *whole = gp_config_text(&around, "model_type");
+    const gp_family *family = type == NULL ? NULL : gp_family_find(type);
+    if (family == NULL && whole != NULL) family = gp_family_find(whole);
+    if (family == NULL) family = find_family(&reader);
+    if (family == NULL) return false;
+    read_family(&reader, family, shape);
+    shape->tied_embeddings = gp_config_switch(&around, "tie_word_embeddings", shape->tied_embeddings);
+    gp_config_towers(&around, shape);
+    return reader.usable && around.usable;
+}
+
 bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics) {
     gp_config_reader reader = {config, path, diagnostics, true};
     memset(shape, 0, sizeof *shape);
@@ -146,15 +222,13 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
         gp_argue_text(gp_diagnose(diagnostics, GP_CODE_WRONG_TYPE, path), "expected", "object");
         return false;
     }
+    bool nested = cJSON_IsObject(gp_config_item(&reader, "text_config")) ||
+                  cJSON_IsObject(gp_config_item(&reader, "llm_config"));
+    if (nested) return read_nested(&reader, shape);
     const gp_family *family = find_family(&reader);
     if (family == NULL) return false;
-    gp_family_structure(family, shape);
-    read_dimensions(&reader, family, shape);
-    read_biases(&reader, family, shape);
-    if (family->rule != NULL) family->rule(&reader, shape);
-    refuse_sparse(&reader);
-    read_layer_types(&reader, shape);
-    if (reader.usable) check_heads(&reader, family, shape);
+    read_family(&reader, family, shape);
+    gp_config_towers(&reader, shape);
     return reader.usable;
 }
 

@@ -36,8 +36,6 @@ static const gp_family families[] = {
     {"olmo2", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
     {"nemotron", GP_NORM_LAYER, 2, 0, 0, LLAMA_KEYS, 0, 0, NULL},
     {"granite", GP_NORM_RMS, 2, GP_GATED, 0, LLAMA_KEYS, 0, 0, NULL},
-    {"granitemoehybrid", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_FUSED_GATE_UP, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
-     gp_rule_granite_hybrid},
     {"smollm3", GP_NORM_RMS, 2, GP_GATED | GP_TIED, 0, LLAMA_KEYS, 0, 0, NULL},
     {"minicpm", GP_NORM_RMS, 2, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
     {"internlm", GP_NORM_RMS, 2, GP_GATED, ATTENTION, GP_KEY_BIAS_ATTENTION, 0, 0, NULL},
@@ -50,14 +48,98 @@ static const gp_family families[] = {
     {"glm4", GP_NORM_RMS, 4, GP_GATED | GP_FUSED_GATE_UP, 0, GP_KEY_ATTENTION_BIAS_QKV, 0, 128, NULL},
     {"ernie4_5", GP_NORM_RMS, 2, GP_GATED | GP_TIED, 0, GP_KEY_USE_BIAS, 0, 128, NULL},
     {"exaone", GP_NORM_RMS, 2, GP_GATED, 0, 0, 0, 0, NULL},
-    {"exaone4", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, 0, 0, 0, gp_rule_exaone4},
     {"hunyuan_v1_dense", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_hunyuan},
+    /* Local and global layers. */
+    {"gemma2", GP_NORM_RMS, 4, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 256, gp_rule_windows},
+    {"gemma3_text", GP_NORM_RMS, 4, GP_GATED | GP_TIED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 256, gp_rule_windows},
+    {"gemma3n_text", GP_NORM_RMS, 4, GP_GATED | GP_TIED | GP_QK_NORM | GP_NO_FFN, 0, 0, 0, 256, gp_rule_gemma3n},
+    {"cohere2", GP_NORM_LAYER_NO_BIAS, 1, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_windows},
+    {"olmo3", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_windows},
+    {"exaone4", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, 0, 0, 0, gp_rule_windows},
+    {"mllama_text_model", GP_NORM_RMS, 2, GP_GATED, 0, 0, 0, 0, gp_rule_mllama},
+    {"t5", GP_NORM_RMS, 2, GP_TIED | GP_OWN_LAYERS, 0, 0, 0, 64, gp_rule_t5},
+    /* Mixtures of experts. */
+    {"mixtral", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_WINDOW, 0, 0, 0, 0, NULL},
+    {"gpt_oss", GP_NORM_RMS, 2, GP_GATED | GP_MOE, ATTENTION, GP_KEY_ATTENTION_BIAS, 0, 64, gp_rule_gpt_oss},
+    {"qwen2_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_SHARED_GATE, GP_BIAS_QKV, 0, 0, 0, gp_rule_qwen2},
+    {"qwen3_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_qwen2},
+    {"deepseek", GP_NORM_RMS, 2, GP_GATED | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
+    {"deepseek_v2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_deepseek},
+    {"deepseek_v3", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_deepseek},
+    {"deepseek_v32", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_deepseek},
+    {"kimi_k2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_deepseek},
+    {"glm_moe_dsa", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_deepseek},
+    {"minicpm3", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_MLA, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
+    {"glm4_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS_QKV, 0, 128,
+     gp_rule_glm4_moe},
+    {"phimoe", GP_NORM_LAYER, 2, GP_GATED | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_phimoe},
+    {"olmoe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     NULL},
+    {"dbrx", GP_NORM_LAYER_NO_BIAS, 2, GP_GATED | GP_FUSED_QKV | GP_NO_FFN, 0, 0, 0, 0, gp_rule_dbrx},
+    {"grok_1", GP_NORM_RMS, 4, GP_GATED | GP_MOE | GP_TIED, 0, 0, 0, 0, NULL},
+    {"minimax_m2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, 0, 0, 0,
+     gp_rule_minimax_m2},
+    {"hunyuan", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_hunyuan_moe},
+    {"hunyuan_v1_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0,
+     gp_rule_hunyuan_moe},
+    {"ernie4_5_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_TIED | GP_CORRECTION, 0, GP_KEY_USE_BIAS, 0, 0,
+     gp_rule_ernie_moe},
+    {"granitemoe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_FUSED_GATE_UP, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
+    {"granitemoeshared", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_FUSED_GATE_UP, 0, GP_KEY_ATTENTION_BIAS, 0, 0, NULL},
+    {"arctic", GP_NORM_RMS, 3, GP_GATED | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_arctic},
+    {"llama4_text", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, GP_KEY_ATTENTION_BIAS, 0, 128,
+     gp_rule_llama4},
+    {"mimo", GP_NORM_RMS, 2, GP_GATED, GP_BIAS_QKV, GP_KEY_ATTENTION_BIAS_QKV, 0, 0, gp_rule_mimo},
+    /* State-space and linear-attention layers. */
+    {"mamba", GP_NORM_RMS, 1, GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_mamba},
+    {"falcon_mamba", GP_NORM_RMS, 1, GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_mamba},
+    {"mamba2", GP_NORM_RMS, 1, GP_NO_FFN | GP_NO_HEADS | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_mamba2},
+    {"jamba", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_jamba},
+    {"falcon_h1", GP_NORM_RMS, 2, GP_GATED | GP_OWN_LAYERS, 0, LLAMA_KEYS, 0, 0, gp_rule_falcon_h1},
+    {"nemotron_h", GP_NORM_RMS, 1, GP_NO_FFN | GP_OWN_LAYERS, 0, LLAMA_KEYS, 0, 128, gp_rule_nemotron_h},
+    {"granitemoehybrid", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_TIED | GP_FUSED_GATE_UP | GP_OWN_LAYERS, 0,
+     GP_KEY_ATTENTION_BIAS, 0, 0, gp_rule_granite_hybrid},
+    {"zamba2", GP_NORM_RMS, 1, GP_TIED | GP_OWN_LAYERS | GP_NO_FFN, 0, 0, 0, 0, gp_rule_zamba2},
+    {"lfm2", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_QK_NORM | GP_OWN_LAYERS | GP_NO_FFN, 0, 0, 0, 0, gp_rule_lfm2},
+    {"lfm2_moe", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_QK_NORM | GP_MOE | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_lfm2},
+    {"qwen3_next", GP_NORM_RMS, 2,
+     GP_GATED | GP_MOE | GP_SHARED_GATE | GP_QK_NORM | GP_Q_GATE | GP_OWN_LAYERS | GP_NO_FFN, 0,
+     GP_KEY_ATTENTION_BIAS, 0, 256, gp_rule_qwen3_next},
+    {"qwen3_5_text", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM | GP_Q_GATE | GP_OWN_LAYERS, 0, GP_KEY_ATTENTION_BIAS, 0,
+     256, gp_rule_qwen3_next},
+    {"qwen3_5_moe_text", GP_NORM_RMS, 2,
+     GP_GATED | GP_MOE | GP_SHARED_GATE | GP_QK_NORM | GP_Q_GATE | GP_OWN_LAYERS | GP_NO_FFN, 0,
+     GP_KEY_ATTENTION_BIAS, 0, 256, gp_rule_qwen3_next},
+    {"minimax", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, 0, 0, 0, gp_rule_minimax},
+    {"kimi_linear", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION | GP_OWN_LAYERS, 0, 0, 0, 0,
+     gp_rule_kimi_linear},
 };
+
+/* Other names of the same family: of the whole model around the text, of the text inside, of a copy. */
+static const struct {
+    const char *model_type, *family;
+} names[] = {
+    {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"llama4", "llama4_text"}, {"mllama", "mllama_text_model"},
+    {"mistral3", "mistral"}, {"qwen2_vl", "qwen2"}, {"qwen2_5_vl", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
+    {"qwen3_vl", "qwen3"}, {"qwen3_vl_text", "qwen3"}, {"qwen3_vl_moe", "qwen3_moe"}, {"qwen3_vl_moe_text", "qwen3_moe"},
+    {"qwen3_5", "qwen3_5_text"}, {"qwen3_5_moe", "qwen3_5_moe_text"}, {"kimi_k25", "kimi_k2"},
+    {"kimi_k3", "kimi_linear"}, {"grok-1", "grok_1"}, {"minimax_text_01", "minimax"}, {"minimax_m1", "minimax"},
+    {"mt5", "t5"},
+};
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
 enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
 
 const gp_family *gp_family_find(const char *model_type) {
     size_t length = strlen(model_type);
+    for (int i = 0; i < NAME_COUNT; i++) {
+        if (gp_text_is_folded(names[i].model_type, model_type, length)) return gp_family_find(names[i].family);
+    }
     for (int i = 0; i < FAMILY_COUNT; i++) {
         if (gp_text_is_folded(families[i].model_type, model_type, length)) return &families[i];
     }
@@ -73,12 +155,16 @@ static bool names_family(const char *architecture, const char *model_type) {
         if (gp_lower(*architecture) != gp_lower(*model_type)) return false;
         architecture++;
     }
-    return strcmp(architecture, "ForCausalLM") == 0 || strcmp(architecture, "LMHeadModel") == 0;
+    return strcmp(architecture, "ForCausalLM") == 0 || strcmp(architecture, "LMHeadModel") == 0 ||
+           strcmp(architecture, "ForConditionalGeneration") == 0;
 }
 
 const gp_family *gp_family_of_architecture(const char *architecture) {
     for (int i = 0; i < FAMILY_COUNT; i++) {
         if (names_family(architecture, families[i].model_type)) return &families[i];
+    }
+    for (int i = 0; i < NAME_COUNT; i++) {
+        if (names_family(architecture, names[i].model_type)) return gp_family_find(names[i].family);
     }
     return NULL;
 }
@@ -96,6 +182,9 @@ void gp_family_structure(const gp_family *family, gp_shape *shape) {
     shape->qk_norm_per_head = (traits & GP_QK_NORM_PER_HEAD) != 0;
     shape->fused_qkv = (traits & GP_FUSED_QKV) != 0;
     shape->fused_gate_up = (traits & GP_FUSED_GATE_UP) != 0;
+    shape->q_gate = (traits & GP_Q_GATE) != 0;
+    shape->experts.correction_bias = (traits & GP_CORRECTION) != 0;
+    shape->experts.shared_gate = (traits & GP_SHARED_GATE) != 0;
     shape->qkv_bias = (biases & GP_BIAS_QKV) != 0;
     shape->output_bias = (biases & GP_BIAS_OUTPUT) != 0;
     shape->ffn_bias = (biases & GP_BIAS_FFN) != 0;

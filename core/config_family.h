@@ -1,10 +1,10 @@
-/* config_family.h: what the dense decoder families have in common, one row each, and what only one of them has, one
+/* config_family.h: what the families of models have in common, one row each, and what only one of them has, one
  * function each. Private to config*.c. A family is a model_type of config.json; its defaults are those of the
  * family's configuration class in the transformers library. */
 #ifndef GP_CONFIG_FAMILY_H
 #define GP_CONFIG_FAMILY_H
 
-#include "config_reader.h"
+#include "config_layers.h"
 
 /* Structure of a family where its config does not say otherwise. */
 enum {
@@ -19,7 +19,15 @@ enum {
     GP_FUSED_GATE_UP = 1u << 8,
     /* A sliding window given in the config holds for every layer: read it. 4096 where the key is absent. */
     GP_WINDOW = 1u << 9,
-    GP_WINDOW_4096 = 1u << 10
+    GP_WINDOW_4096 = 1u << 10,
+    GP_MOE = 1u << 11,             /* experts, where the config counts some */
+    GP_MLA = 1u << 12,             /* latent attention */
+    GP_CORRECTION = 1u << 13,      /* a bias per expert that decides the choice alone */
+    GP_SHARED_GATE = 1u << 14,     /* a gate on the shared experts */
+    GP_Q_GATE = 1u << 15,          /* q holds a gate on the attention's output */
+    GP_NO_FFN = 1u << 16,          /* no intermediate_size needed: none, or experts only */
+    GP_NO_HEADS = 1u << 17,        /* no attention */
+    GP_OWN_LAYERS = 1u << 18       /* the rule reads the layers' kinds itself */
 };
 
 enum { GP_BIAS_QKV = 1u, GP_BIAS_OUTPUT = 2u, GP_BIAS_FFN = 4u, GP_BIAS_HEAD = 8u };
@@ -41,7 +49,7 @@ enum {
 };
 
 /* Reads what only this family has. Runs after the common keys, so it may overrule them. */
-typedef void gp_family_rule(gp_config_reader *reader, gp_shape *shape);
+typedef void gp_family_rule(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
 
 typedef struct {
     const char *model_type;
@@ -62,9 +70,19 @@ const gp_family *gp_family_of_architecture(const char *architecture);
 /* Sets the structure (norms, biases, gating, tying; no dimension) of a family. */
 void gp_family_structure(const gp_family *family, gp_shape *shape);
 
-/* The rules of config_rules.c. */
+/* Vision and audio towers beside the language model at `reader`. */
+void gp_config_towers(gp_config_reader *reader, gp_shape *shape);
+
+/* config_rules.c: dense families. */
 gp_family_rule gp_rule_opt, gp_rule_gpt_bigcode, gp_rule_falcon, gp_rule_mpt, gp_rule_phi, gp_rule_cohere,
-    gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_granite_hybrid, gp_rule_exaone4,
-    gp_rule_hunyuan;
+    gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_hunyuan;
+/* config_windows.c: local and global layers, keys and values shared across layers, encoders. */
+gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_hunyuan_moe, gp_rule_mllama, gp_rule_t5;
+/* config_moe.c: mixtures of experts. */
+gp_family_rule gp_rule_deepseek, gp_rule_glm4_moe, gp_rule_gpt_oss, gp_rule_dbrx, gp_rule_arctic, gp_rule_ernie_moe,
+    gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo;
+/* config_hybrid.c, config_linear.c: state-space and linear-attention layers. */
+gp_family_rule gp_rule_mamba, gp_rule_mamba2, gp_rule_jamba, gp_rule_falcon_h1, gp_rule_nemotron_h,
+    gp_rule_granite_hybrid, gp_rule_zamba2, gp_rule_lfm2, gp_rule_qwen3_next, gp_rule_minimax, gp_rule_kimi_linear;
 
 #endif

@@ -9,7 +9,7 @@
 
 static bool use_row(const gp_model_row *row, gp_model *model) {
     model->row = row;
-    model->shape = row->shape;
+    gp_catalog_shape(row, &model->shape);
     gp_text_copy(model->name, sizeof model->name, row->id, strlen(row->id));
     return true;
 }

@@ -72,7 +72,16 @@ static void count_ends(gp_model *model) {
     if (shape->embedding_dim > 0) model->final_params = gp_add(model->final_params, gp_mul3(2, width, hidden));
     model->vision_params = (uint64_t)shape->vision_params;
     model->audio_params = (uint64_t)shape->audio_params;
-    model->mtp_params = (uint64_t)shape->mtp_params;
+}
+
+/* DeepSeek-V3, arXiv:2412.19437, section 2.2: a transformer block and a projection of 2h to h. */
+static void count_mtp(gp_model *model) {
+    const gp_shape *shape = &model->shape;
+    uint64_t hidden = (uint64_t)shape->hidden;
+    uint64_t one = gp_add(gp_mul3(2, hidden, hidden), gp_mul((uint64_t)shape->mtp_norms, hidden));
+    for (int i = 0; i < shape->mtp_kind_count; i++) one = gp_add(one, model->kinds[shape->mtp_kinds[i]].params);
+    if (shape->mtp_copies) one = gp_add(one, gp_add(model->embedding_params, model->head_params));
+    model->mtp_params = gp_mul((uint64_t)shape->mtp_layers, one);
 }
 
 static void count_layers(gp_model *model) {
@@ -93,6 +102,7 @@ static void count_layers(gp_model *model) {
 void gp_model_count(const gp_job *job, gp_model *model) {
     count_ends(model);
     count_layers(model);
+    count_mtp(model);
     uint64_t around = gp_add(gp_add(model->embedding_params, model->position_params),
                              gp_add(model->head_params, model->final_params));
     uint64_t beside = gp_add(gp_add(model->vision_params, model->audio_params),

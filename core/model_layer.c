@@ -60,8 +60,15 @@ static void add_attention(const gp_shape *shape, gp_layer *layer) {
     int64_t hidden = shape->hidden, query = kind->heads * kind->head_dim, key = kind->kv_heads * kind->head_dim;
     int64_t gated = shape->q_gate ? 2 * query : query;
     bool cross = kind->attention == GP_ATTENTION_CROSS;
+    bool caches = !kind->shares_kv && !cross && kind->attention != GP_ATTENTION_ENCODER;
+    layer->cache_keys = layer->cache_values = caches ? key : 0;
+    if (kind->attention == GP_ATTENTION_SLIDING || kind->attention == GP_ATTENTION_CHUNKED) {
+        layer->window = shape->sliding_window;
+    }
+    if (kind->borrowed) return;
     gp_add_matrix(layer, GP_TENSOR_ATTN_Q, hidden, gated, shape->qkv_bias, GP_SPLIT_COLUMN);
-    if (!kind->shares_kv) {
+    bool projects = !kind->shares_kv || kind->keeps_projections;
+    if (projects) {
         gp_add_matrix(layer, GP_TENSOR_ATTN_K, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
         if (!kind->keys_are_values) {
             gp_add_matrix(layer, GP_TENSOR_ATTN_V, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
@@ -69,15 +76,10 @@ static void add_attention(const gp_shape *shape, gp_layer *layer) {
     }
     gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT, query, hidden, shape->output_bias, GP_SPLIT_ROW);
     if (shape->qk_norm || cross) {
-        int64_t keys = kind->shares_kv ? 0 : shape->qk_norm_per_head ? key : kind->head_dim;
+        int64_t keys = !projects ? 0 : shape->qk_norm_per_head ? key : kind->head_dim;
         add_norm(layer, (uint64_t)((shape->qk_norm_per_head ? query : kind->head_dim) + keys));
     }
     if (shape->sinks) add_other(layer, (uint64_t)kind->heads);
-    bool caches = !kind->shares_kv && !cross && kind->attention != GP_ATTENTION_ENCODER;
-    layer->cache_keys = layer->cache_values = caches ? key : 0;
-    if (kind->attention == GP_ATTENTION_SLIDING || kind->attention == GP_ATTENTION_CHUNKED) {
-        layer->window = shape->sliding_window;
-    }
 }
 
 /* A decoder's attention to the encoder's states, beside its own (T5). */

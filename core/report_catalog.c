@@ -8,26 +8,28 @@ static const char *confidence_key(gp_confidence confidence) {
     return keys[confidence];
 }
 
-/* Parameters as the model's own shapes give them. */
-static uint64_t count_params(const gp_shape *shape) {
-    static const gp_job plain;
-    gp_model model = {.shape = *shape};
-    gp_model_count(&plain, &model);
-    return model.total_params;
+static void write_params(gp_writer *writer, const gp_model *model) {
+    gp_write_bytes(writer, "params", model->total_params);
+    if (model->expert_params > 0) gp_write_bytes(writer, "active_params", model->active_params);
 }
 
 static void write_model_row(gp_writer *writer, const gp_model_row *row) {
-    const gp_shape *shape = &row->shape;
+    static const gp_job plain;
+    gp_model model;
+    gp_catalog_shape(row, &model.shape);
+    gp_model_count(&plain, &model);
+    const gp_shape *shape = &model.shape;
     gp_write_open(writer, NULL, '{');
     gp_write_text(writer, "id", row->id);
     gp_write_known_text(writer, "family", row->family);
-    gp_write_bytes(writer, "params", count_params(shape));
+    gp_write_known_text(writer, "model_type", row->model_type);
+    write_params(writer, &model);
     gp_write_whole(writer, "layers", shape->layers);
     gp_write_whole(writer, "hidden", shape->hidden);
     gp_write_whole(writer, "heads", shape->heads);
     gp_write_whole(writer, "kv_heads", shape->kv_heads);
     gp_write_whole(writer, "head_dim", shape->head_dim);
-    gp_write_whole(writer, "ffn", shape->ffn);
+    gp_write_known(writer, "ffn", (double)shape->ffn);
     gp_write_whole(writer, "vocab", shape->vocab);
     gp_write_known(writer, "max_context", (double)shape->max_context);
     gp_write_known(writer, "year", row->release_year);

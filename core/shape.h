@@ -35,9 +35,11 @@ typedef struct {
     gp_recurrence recurrence;
     gp_feed_forward feed_forward;
     bool shares_kv;         /* attends to an earlier layer's keys and values: no projections and no cache for them */
+    bool keeps_projections; /* … but the file holds projections all the same (Gemma 3n) */
     bool keys_are_values;   /* one projection for both (Gemma 4, global layers); both are cached */
     bool without_index;     /* sparse attention that takes an earlier layer's choice of tokens (GLM-5.2) */
     bool crosses;           /* cross attention to an encoder beside self-attention (T5) */
+    bool borrowed;          /* attention by a block that several layers share, counted in shape.extra_params (Zamba 2) */
     int64_t heads, kv_heads, head_dim, ffn;
     int64_t extra_params;   /* outside matrices and norms: gates, scalars, shared blocks held once by this layer */
 } gp_layer_kind;
@@ -99,9 +101,14 @@ typedef struct {
     gp_state_space recurrent;
     int64_t vision_params, audio_params; /* towers and their projectors; 0 = none */
     int64_t extra_params;       /* around the layers, beyond embeddings, head and norms (Gemma 3n, Zamba 2) */
-    int64_t mtp_params;         /* multi-token prediction modules, beside the layers */
+    /* Multi-token prediction modules beside the layers: one layer of each of the given kinds, a projection of the
+     * embedding and the hidden state to hidden, and norms. */
+    int64_t mtp_layers;
+    int mtp_kind_count, mtp_norms;
+    uint8_t mtp_kinds[2];
+    bool mtp_copies;            /* each holds the embedding and the head again (DeepSeek-V3) */
     bool mtp_counted;           /* the published count holds them */
-    bool incomplete;            /* parts whose structure is not published are left out */
+    bool incomplete;            /* parts whose structure is not known are left out of every count */
     const char *model_type;     /* "llama", "gpt2", … static; "" for a structure without a family */
     int kind_count;             /* 0 and 1: all layers are of kinds[0] */
     gp_layer_kind kinds[GP_KINDS_MAX];
@@ -112,5 +119,10 @@ typedef struct {
 static inline int gp_shape_kind(const gp_shape *shape, int64_t layer) {
     return layer >= 0 && layer < GP_MAPPED_LAYERS && shape->kind_count > 1 ? shape->kind_of[layer] : 0;
 }
+
+/* A shape as bytes, without its model_type, as the catalogue holds them: most numbers of a shape are 0. Packing gives
+ * the length, or 0 when `size` is too small. */
+int gp_shape_pack(const gp_shape *shape, uint8_t *bytes, int size);
+void gp_shape_unpack(const uint8_t *bytes, gp_shape *shape);
 
 #endif

@@ -171,37 +171,15 @@ static void write_index(const char *name) {
 
 /* ---- models ---- */
 
-static void write_shape(const gp_shape *shape) {
-    static const char *const norms[] = {"GP_NORM_RMS", "GP_NORM_LAYER", "GP_NORM_LAYER_NO_BIAS", "GP_NORM_NONE"};
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {
-        {"layers", shape->layers}, {"hidden", shape->hidden}, {"heads", shape->heads}, {"kv_heads", shape->kv_heads},
-        {"head_dim", shape->head_dim}, {"ffn", shape->ffn}, {"vocab", shape->vocab},
-        {"learned_positions", shape->learned_positions}, {"embedding_dim", shape->embedding_dim},
-        {"max_context", shape->max_context}, {"sliding_window", shape->sliding_window},
-    };
-    fputs(" .shape = {", out);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i].value != 0) write_field(sizes[i].name, "%lld", (long long)sizes[i].value);
-    }
-    write_field("norm", "%s", norms[shape->norm]);
-    write_field("norms_per_layer", "%d", shape->norms_per_layer);
-    write_switch("final_norm", shape->final_norm);
-    write_switch("embedding_norm", shape->embedding_norm);
-    write_switch("gated_ffn", shape->gated_ffn);
-    write_switch("tied_embeddings", shape->tied_embeddings);
-    write_switch("qkv_bias", shape->qkv_bias);
-    write_switch("output_bias", shape->output_bias);
-    write_switch("ffn_bias", shape->ffn_bias);
-    write_switch("head_bias", shape->head_bias);
-    write_switch("qk_norm", shape->qk_norm);
-    write_switch("qk_norm_per_head", shape->qk_norm_per_head);
-    write_switch("fused_qkv", shape->fused_qkv);
-    write_switch("fused_gate_up", shape->fused_gate_up);
+/* The packed shape as a text literal: octal escapes of three digits never run into what follows. */
+static void write_shape(const gp_shape *shape, const char *id) {
+    static uint8_t bytes[2048];
+    int length = gp_shape_pack(shape, bytes, sizeof bytes);
+    if (length == 0) fault(id, "a shape too long to pack");
     write_text_field("model_type", shape->model_type);
-    fputs("},", out);
+    fputs(" .shape = (const uint8_t *)\"", out);
+    for (int i = 0; i < length; i++) fprintf(out, "\\%03o", bytes[i]);
+    fputs("\",", out);
 }
 
 static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
@@ -216,6 +194,8 @@ static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
         faults++;
         return;
     }
+    /* "counts": what the published number holds beyond the model itself. */
+    shape->mtp_counted = strcmp(text_of(row, "counts"), "mtp") == 0;
     model.shape = *shape;
     gp_model_count(NULL, &model);
     double published = number_of(row, "params"), computed = (double)model.total_params;
@@ -239,10 +219,11 @@ static void write_models(const cJSON *models) {
         write_text_field("family", needed(row, id, "family"));
         write_field("release_year", "%d", (int)number_of(row, "year"));
         write_field("published_params", "%.0f", number_of(row, "params"));
+        write_text_field("published_active", text_of(row, "active"));
         write_text_field("license", text_of(row, "license"));
         write_text_field("source", needed(row, id, "source"));
         write_confidence(row, id);
-        write_shape(&shape);
+        write_shape(&shape, id);
         fputs("},\n", out);
         count++;
     }

@@ -115,6 +115,11 @@ static void windows_are_kept_when_they_hold_for_all_layers(void **state) {
 }
 
 /* Each fault with its code and path; nothing is read past them as if it were right. */
+
+#define MIXTRAL                                                                                                     \
+    "\"model_type\":\"mixtral\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4," \
+    "\"intermediate_size\":128,\"vocab_size\":100,\"num_local_experts\":8"
+
 static void faults_have_code_and_path(void **state) {
     (void)state;
     static const struct {
@@ -126,9 +131,14 @@ static void faults_have_code_and_path(void **state) {
         {"7", GP_CODE_WRONG_TYPE, "model.config"},
         {"{}", GP_CODE_INCOMPLETE_MODEL, "model.config.model_type"},
         {"{\"model_type\":7}", GP_CODE_WRONG_TYPE, "model.config.model_type"},
-        {"{\"model_type\":\"mixtral\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
-        {"{\"model_type\":\"gemma2\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
-        {"{\"architectures\":[\"JambaForCausalLM\"]}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.architectures"},
+        {"{\"model_type\":\"deepseek_v4\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
+        {"{\"model_type\":\"bert\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
+        {"{\"architectures\":[\"RwkvForCausalLM\"]}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.architectures"},
+        {"{\"model_type\":\"gemma3\",\"text_config\":{\"hidden_size\":64}}", GP_CODE_INCOMPLETE_MODEL,
+         "model.config.text_config.num_hidden_layers"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":9}", GP_CODE_INCONSISTENT_MODEL,
+         "model.config.num_experts_per_tok"},
+        {"{" MIXTRAL "}", GP_CODE_INCOMPLETE_MODEL, "model.config.num_experts_per_tok"},
         {"{\"model_type\":\"llama\"}", GP_CODE_INCOMPLETE_MODEL, "model.config.num_hidden_layers"},
         {"{\"model_type\":\"llama\"}", GP_CODE_INCOMPLETE_MODEL, "model.config.vocab_size"},
         {"{" LLAMA ",\"head_dim\":\"128\"}", GP_CODE_WRONG_TYPE, "model.config.head_dim"},
@@ -143,8 +153,9 @@ static void faults_have_code_and_path(void **state) {
         {"{" LLAMA ",\"num_key_value_heads\":8}", GP_CODE_INCONSISTENT_MODEL, "model.config.num_key_value_heads"},
         {"{" LLAMA ",\"num_local_experts\":8}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.num_local_experts"},
         {"{" LLAMA ",\"kv_lora_rank\":512}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.kv_lora_rank"},
-        {"{" LLAMA ",\"layer_types\":[\"full_attention\",\"sliding_attention\"],\"sliding_window\":8}",
-         GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.layer_types"},
+        {"{" LLAMA ",\"layer_types\":[\"full_attention\",\"sliding_attention\"]}", GP_CODE_INCOMPLETE_MODEL,
+         "model.config.sliding_window"},
+        {"{" LLAMA ",\"layer_types\":[\"full_attention\"]}", GP_CODE_INCONSISTENT_MODEL, "model.config.layer_types"},
         {"{" LLAMA ",\"layer_types\":[\"mamba\"]}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.layer_types"},
         {"{\"model_type\":\"llama\",\"hidden_size\":65,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
          "\"intermediate_size\":128,\"vocab_size\":100}",

@@ -1,0 +1,173 @@
+#include "config_layers.h"
+
+#include <string.h>
+
+#include "cJSON.h"
+
+void gp_plan_start(const gp_shape *shape, const gp_layer_kind *kind, gp_layer_plan *plan) {
+    plan->count = shape->layers < GP_MAPPED_LAYERS ? shape->layers : GP_MAPPED_LAYERS;
+    plan->mtp_count = 0;
+    for (int64_t i = 0; i < plan->count; i++) plan->of[i] = *kind;
+}
+
+static bool same_kind(const gp_layer_kind *a, const gp_layer_kind *b) {
+    return a->attention == b->attention && a->recurrence == b->recurrence && a->feed_forward == b->feed_forward &&
+           a->shares_kv == b->shares_kv && a->keys_are_values == b->keys_are_values &&
+           a->without_index == b->without_index && a->crosses == b->crosses && a->borrowed == b->borrowed && a->keeps_projections == b->keeps_projections && a->heads == b->heads &&
+           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
+           a->extra_params == b->extra_params;
+}
+
+void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shape *shape) {
+    shape->kind_count = 0;
+    for (int64_t i = 0; i < plan->count; i++) {
+        int kind = 0;
+        while (kind < shape->kind_count && !same_kind(&shape->kinds[kind], &plan->of[i])) kind++;
+        if (kind == GP_KINDS_MAX) {
+            gp_config_unsupported(reader, "layer_types", "more than 16 kinds of layers");
+            return;
+        }
+        if (kind == shape->kind_count) shape->kinds[shape->kind_count++] = plan->of[i];
+        shape->kind_of[i] = (uint8_t)kind;
+    }
+    shape->mtp_kind_count = plan->mtp_count;
+    for (int i = 0; i < plan->mtp_count; i++) {
+        shape->mtp_kinds[i] = (uint8_t)gp_shape_kind(shape, plan->mtp_like[i]);
+    }
+    if (shape->kind_count < 2 || shape->layers <= GP_MAPPED_LAYERS) return;
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, "num_hidden_layers");
+    gp_argue_number(row, "value", (double)shape->layers);
+    gp_argue_number(row, "min", 1);
+    gp_argue_number(row, "max", GP_MAPPED_LAYERS);
+}
+
+static const struct {
+    const char *name;
+    gp_attention attention;
+} attention_names[] = {
+    {"full_attention", GP_ATTENTION_FULL},       {"attention", GP_ATTENTION_FULL},
+    {"sliding_attention", GP_ATTENTION_SLIDING}, {"chunked_attention", GP_ATTENTION_CHUNKED},
+};
+
+bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
+    const cJSON *types = gp_config_item(reader, "layer_types"), *type = NULL;
+    if (!cJSON_IsArray(types)) return false;
+    int64_t layer = 0;
+    cJSON_ArrayForEach(type, types) {
+        const char *name = cJSON_IsString(type) ? type->valuestring : "";
+        size_t i = 0, known = sizeof attention_names / sizeof attention_names[0];
+        while (i < known && strcmp(attention_names[i].name, name) != 0) i++;
+        if (i == known) {
+            gp_config_unsupported(reader, "layer_types", name);
+            return true;
+        }
+        if (layer < plan->count) plan->of[layer].attention = attention_names[i].attention;
+        layer++;
+    }
+    if (layer == shape->layers) return true;
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "layer_types");
+    gp_argue_text(row, "what", "layer_types");
+    gp_argue_number(row, "value", (double)layer);
+    return true;
+}
+
+void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan) {
+    for (int64_t i = 0; i < plan->count; i++) {
+        plan->of[i].attention = period > 0 && (i + 1) % period == 0 ? GP_ATTENTION_FULL : other;
+    }
+}
+
+bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, bool *listed, int64_t count) {
+    const cJSON *list = gp_config_item(reader, key), *item = NULL;
+    memset(listed, 0, (size_t)count * sizeof *listed);
+    if (!cJSON_IsArray(list)) return false;
+    cJSON_ArrayForEach(item, list) {
+        double index = cJSON_IsNumber(item) ? item->valuedouble - (double)base : -1;
+        if (index >= 0 && index < (double)count) listed[(int64_t)index] = true;
+    }
+    return true;
+}
+
+#define EXPERTS "num_local_experts|num_experts|n_routed_experts|moe_num_experts"
+#define CHOSEN "num_experts_per_tok|num_experts_per_token|moe_topk|moe_k|top_k_experts|moe_top_k|experts_per_token"
+#define SHARED "n_shared_experts|num_shared_experts|moe_num_shared_experts|num_shared_expert"
+#define SHARED_FFN "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|shared_intermediate_size"
+
+/* Every layer's experts may be listed one by one (Hunyuan): the first stands for all. */
+static int64_t expert_number(gp_config_reader *reader, const char *key, int64_t minimum, int64_t fallback) {
+    const cJSON *item = gp_config_item(reader, key);
+    if (!cJSON_IsArray(item)) return gp_config_whole(reader, key, minimum, fallback);
+    double value = cJSON_IsNumber(cJSON_GetArrayItem(item, 0)) ? cJSON_GetArrayItem(item, 0)->valuedouble : -1;
+    bool usable = value >= (double)minimum && value <= (double)GP_DIMENSION_MAX;
+    return usable ? (int64_t)value : fallback;
+}
+
+/* Dense layers first, then experts in every `step`-th layer; the layers of mlp_only_layers stay dense. */
+static void place_experts(gp_config_reader *reader, gp_layer_plan *plan) {
+    bool dense[GP_MAPPED_LAYERS];
+    int64_t first = gp_config_whole(reader, "first_k_dense_replace|moe_layer_start_index|num_dense_layers", 0, 0);
+    int64_t step = 1, sparse = gp_config_whole(reader, "decoder_sparse_step", 1, 0);
+    if (cJSON_IsNumber(gp_config_item(reader, "moe_layer_freq"))) {
+        step = gp_config_whole(reader, "moe_layer_freq", 1, 1);
+    }
+    gp_plan_listed(reader, "mlp_only_layers", 0, dense, plan->count);
+    const cJSON *types = gp_config_item(reader, "mlp_layer_types");
+    const cJSON *frequencies = gp_config_item(reader, "moe_layer_freq");
+    for (int64_t i = 0; i < plan->count; i++) {
+        bool moe = i >= first && i % step == 0 && !dense[i] && (sparse == 0 || (i + 1) % sparse == 0);
+        const cJSON *type = cJSON_GetArrayItem(types, (int)i), *frequency = cJSON_GetArrayItem(frequencies, (int)i);
+        if (cJSON_IsString(type)) moe = strcmp(type->valuestring, "dense") != 0;
+        if (cJSON_IsArray(frequencies) && cJSON_IsNumber(frequency)) moe = frequency->valuedouble > 0;
+        if (moe) plan->of[i].feed_forward = GP_FFN_MOE;
+    }
+}
+
+bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    gp_experts *experts = &shape->experts;
+    experts->count = gp_config_whole(reader, EXPERTS, 0, 0);
+    if (experts->count == 0) return false;
+    experts->topk = expert_number(reader, "moe_topk", 1, 0);
+    if (experts->topk == 0) experts->topk = gp_config_whole(reader, CHOSEN, 1, GP_REQUIRED);
+    experts->ffn = expert_number(reader, "moe_intermediate_size", 1, shape->ffn);
+    if (experts->ffn == 0) gp_config_whole(reader, "moe_intermediate_size", 1, GP_REQUIRED);
+    bool listed = cJSON_IsArray(gp_config_item(reader, "num_shared_expert"));
+    int64_t shared = listed ? expert_number(reader, "num_shared_expert", 0, 0) : gp_config_whole(reader, SHARED, 0, 0);
+    if (shared > 4096) shared = 4096;
+    experts->shared_ffn = gp_config_whole(reader, SHARED_FFN, 0, shared * experts->ffn);
+    if (experts->topk > experts->count) {
+        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "num_experts_per_tok");
+        gp_argue_text(row, "what", "num_experts_per_tok");
+        gp_argue_number(row, "value", (double)experts->topk);
+    }
+    place_experts(reader, plan);
+    if (shape->ffn == 0) shape->ffn = experts->ffn;
+    return true;
+}
+
+void gp_plan_latent(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    gp_latent *latent = &shape->latent;
+    latent->q_lora = gp_config_whole(reader, "q_lora_rank", 0, 0);
+    latent->kv_lora = gp_config_whole(reader, "kv_lora_rank", 1, GP_REQUIRED);
+    latent->nope = gp_config_whole(reader, "qk_nope_head_dim", 0, 128);
+    latent->rope = gp_config_whole(reader, "qk_rope_head_dim", 0, 64);
+    latent->value = gp_config_whole(reader, "v_head_dim", 1, 128);
+    latent->index_heads = gp_config_whole(reader, "index_n_heads", 0, 0);
+    latent->index_dim = gp_config_whole(reader, "index_head_dim", 1, 128);
+    latent->index_topk = gp_config_whole(reader, "index_topk", 0, 0);
+    shape->head_dim = latent->nope + latent->rope;
+    shape->kv_heads = shape->heads;
+    const cJSON *types = gp_config_item(reader, "indexer_types");
+    for (int64_t i = 0; i < plan->count; i++) {
+        const cJSON *type = cJSON_GetArrayItem(types, (int)i);
+        plan->of[i].attention = GP_ATTENTION_LATENT;
+        plan->of[i].without_index = cJSON_IsString(type) && strcmp(type->valuestring, "full") != 0;
+    }
+}
+
+void gp_plan_mtp(gp_config_reader *reader, const char *keys, int64_t layer, int norms, gp_shape *shape,
+                 gp_layer_plan *plan) {
+    shape->mtp_layers = gp_config_whole(reader, keys, 0, 0);
+    shape->mtp_norms = norms;
+    plan->mtp_count = 1;
+    plan->mtp_like[0] = layer;
+}

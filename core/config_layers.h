@@ -1,0 +1,37 @@
+/* config_layers.h: which kind each layer of a config is, and what kinds have in common. Private to config*.c. */
+#ifndef GP_CONFIG_LAYERS_H
+#define GP_CONFIG_LAYERS_H
+
+#include "config_reader.h"
+
+/* The layers that a shape can tell apart, before equal ones are found. */
+typedef struct {
+    int64_t count; /* layers, at most GP_MAPPED_LAYERS */
+    gp_layer_kind of[GP_MAPPED_LAYERS];
+    int mtp_count;         /* a prediction module has layers like these of the model */
+    int64_t mtp_like[2];
+} gp_layer_plan;
+
+/* Starts with layers that are all alike. */
+void gp_plan_start(const gp_shape *shape, const gp_layer_kind *kind, gp_layer_plan *plan);
+/* Layers of one kind become one entry of the shape. More kinds than GP_KINDS_MAX, or unlike layers beyond
+ * GP_MAPPED_LAYERS, are faults. */
+void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shape *shape);
+
+/* Attention by `layer_types`, the list of every layer's kind. `sliding` is what "sliding_attention" means. False when
+ * the config has no such list. */
+bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan);
+/* One full layer after period - 1 sliding ones; the last of a period is the full one. */
+void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan);
+/* Layers whose index (from `base`) is in the list under `key` get `attention`; false when there is no list. */
+bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, bool *listed, int64_t count);
+
+/* Experts under any of their names, and which layers have them: all from `first` on, every `step`-th. */
+bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
+/* Latent attention's dimensions; every layer gets it. */
+void gp_plan_latent(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
+/* Prediction modules, as many as the first of `keys` says, each with one layer like `layer`. */
+void gp_plan_mtp(gp_config_reader *reader, const char *keys, int64_t layer, int norms, gp_shape *shape,
+                 gp_layer_plan *plan);
+
+#endif

@@ -1,0 +1,142 @@
+/* Vision and audio towers, counted from their own configurations. A tower whose structure is not known here is left
+ * out and the shape marked incomplete. */
+#include <string.h>
+
+#include "cJSON.h"
+#include "config_family.h"
+
+typedef struct {
+    int64_t hidden, layers, ffn, patch, output; /* output: width of the language model */
+} tower;
+
+/* Widths of towers stay far below 2^20, so that no product of four leaves 64 bits. */
+static bool read_tower(gp_config_reader *vision, const char *hidden, const char *layers, const char *ffn, tower *to) {
+    const int64_t widest = INT64_C(1) << 16;
+    to->hidden = gp_config_whole(vision, hidden, 1, 1152);
+    to->layers = gp_config_whole(vision, layers, 1, 27);
+    to->ffn = gp_config_whole(vision, ffn, 1, 4304);
+    to->patch = gp_config_whole(vision, "patch_size", 1, 14);
+    bool usual = to->hidden < widest && to->ffn < widest && to->patch < 1024 && to->layers < 1024 &&
+                 to->output < widest;
+    if (!usual) gp_config_unsupported(vision, hidden, "vision_config");
+    return usual;
+}
+
+/* Pre-norm encoder layers with biases and two LayerNorms. */
+static int64_t encoder_layer(int64_t h, int64_t f) {
+    return 4 * h * h + 4 * h + 2 * h * f + f + h + 4 * h;
+}
+
+/* SigLIP, with Gemma 3's projection of one matrix and a norm. */
+static int64_t siglip(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 896) / t->patch;
+    int64_t around = 3 * t->patch * t->patch * h + h + side * side * h + 2 * h;
+    return t->layers * encoder_layer(h, t->ffn) + around + h * t->output + h;
+}
+
+/* Qwen3-VL: positions in a table, patches of two frames, a merger of 2x2 patches, and one more merger for every layer
+ * whose states reach the language model directly. */
+static int64_t qwen_vision(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, merge = gp_config_whole(vision, "spatial_merge_size", 1, 2);
+    int64_t frames = gp_config_whole(vision, "temporal_patch_size", 1, 2);
+    int64_t positions = gp_config_whole(vision, "num_position_embeddings", 1, 2304);
+    int64_t output = gp_config_whole(vision, "out_hidden_size", 1, t->output), wide = merge * merge * h;
+    if (merge > 8 || frames > 8 || output > INT64_C(1) << 16) return 0;
+    int64_t merger = wide * wide + wide + wide * output + output;
+    int64_t deep = cJSON_GetArraySize(gp_config_item(vision, "deepstack_visual_indexes"));
+    int64_t around = 3 * frames * t->patch * t->patch * h + h + positions * h;
+    return t->layers * encoder_layer(h, t->ffn) + around + merger + 2 * h + deep * (merger + 2 * wide);
+}
+
+/* Pixtral, with Mistral's merger of 2x2 patches and two matrices. */
+static int64_t pixtral(gp_config_reader *vision, tower *t) {
+    (void)vision;
+    int64_t h = t->hidden, layer = 4 * h * h + 3 * h * t->ffn + 2 * h;
+    int64_t projector = h + 4 * h * h + h * t->output + t->output * t->output;
+    return t->layers * layer + 3 * t->patch * t->patch * h + h + projector;
+}
+
+/* Llama 4: a class token, positions, norms at both ends, and an adapter over patches shuffled to a quarter. */
+static int64_t llama4_vision(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 448) / t->patch;
+    int64_t inner = gp_config_whole(vision, "projector_input_dim", 1, 4096);
+    int64_t outer = gp_config_whole(vision, "projector_output_dim|vision_output_dim", 1, 4096);
+    if (inner > INT64_C(1) << 16 || outer > INT64_C(1) << 16) return 0;
+    int64_t around = 3 * t->patch * t->patch * h + h + (side * side + 1) * h + 4 * h;
+    int64_t adapter = 4 * h * inner + inner * outer + outer * t->output;
+    return t->layers * encoder_layer(h, t->ffn) + around + adapter;
+}
+
+/* Llama 3.2 Vision: 32 layers, 8 gated global ones, positions by tile, and the states of five layers beside the last. */
+static int64_t mllama_vision(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 448) / t->patch, rows = side * side + 1;
+    int64_t tiles = gp_config_whole(vision, "max_num_tiles", 1, 4);
+    int64_t global = gp_config_whole(vision, "num_global_layers", 0, 8);
+    int64_t output = gp_config_whole(vision, "vision_output_dim", 1, 7680);
+    int64_t ratios = cJSON_GetArraySize(gp_config_item(vision, "supported_aspect_ratios"));
+    if (ratios == 0) ratios = 8;
+    if (tiles > 64 || output > INT64_C(1) << 20 || global > 1024) return 0;
+    int64_t layer = encoder_layer(h, t->ffn) - 4 * h;
+    int64_t positions = rows * h + (ratios + 1) * tiles * rows * h + 1, tile_tables = 2 * ((ratios + 1) * tiles * h + 1);
+    int64_t around = 3 * t->patch * t->patch * h + h + positions + tile_tables + 4 * h;
+    return t->layers * layer + global * (layer + 2) + around + output * t->output + t->output;
+}
+
+/* MoonViT with Kimi's merger of 2x2 patches. */
+static int64_t moonvit(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, height = gp_config_whole(vision, "init_pos_emb_height", 1, 64);
+    int64_t width = gp_config_whole(vision, "init_pos_emb_width", 1, 64), wide = 4 * h;
+    if (height > 4096 || width > 4096) return 0;
+    int64_t around = 3 * t->patch * t->patch * h + h + height * width * h + 2 * h;
+    int64_t projector = 2 * h + wide * wide + wide + wide * t->output + t->output;
+    return t->layers * encoder_layer(h, t->ffn) + around + projector;
+}
+
+typedef int64_t tower_count(gp_config_reader *vision, tower *t);
+static const struct {
+    const char *model_type; /* of the whole model */
+    const char *hidden, *layers, *ffn;
+    tower_count *count;
+} towers[] = {
+    {"gemma3", "hidden_size", "num_hidden_layers", "intermediate_size", siglip},
+    {"qwen3_vl", "hidden_size", "depth", "intermediate_size", qwen_vision},
+    {"qwen3_vl_moe", "hidden_size", "depth", "intermediate_size", qwen_vision},
+    {"qwen3_5", "hidden_size", "depth", "intermediate_size", qwen_vision},
+    {"qwen3_5_moe", "hidden_size", "depth", "intermediate_size", qwen_vision},
+    {"mistral3", "hidden_size", "num_hidden_layers", "intermediate_size", pixtral},
+    {"llama4", "hidden_size", "num_hidden_layers", "intermediate_size", llama4_vision},
+    {"mllama", "hidden_size", "num_hidden_layers", "intermediate_size", mllama_vision},
+    {"kimi_k25", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit},
+};
+
+/* Gemma 3n's towers come in one size, a MobileNetV5 of 300 M and an audio encoder. Their parameters are what the
+ * published counts of its two members leave beside the text: 983,281,504 for both. */
+static bool gemma3n_towers(const gp_config_reader *reader, gp_shape *shape) {
+    const cJSON *vision = gp_config_item(reader, "vision_config"), *audio = gp_config_item(reader, "audio_config");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(vision, "architecture");
+    const cJSON *hidden = cJSON_GetObjectItemCaseSensitive(audio, "hidden_size");
+    bool usual = cJSON_IsString(name) && strcmp(name->valuestring, "mobilenetv5_300m_enc") == 0 &&
+                 shape->hidden == 2048 && (!cJSON_IsNumber(hidden) || hidden->valuedouble == 1536);
+    if (usual) shape->vision_params = 983281504;
+    return usual;
+}
+
+void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
+    char path[GP_PATH_BYTES];
+    const cJSON *type = gp_config_item(reader, "model_type");
+    if (strcmp(shape->model_type, "gemma3n_text") == 0 && gemma3n_towers(reader, shape)) return;
+    if (cJSON_IsObject(gp_config_item(reader, "audio_config"))) shape->incomplete = true;
+    if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) return;
+    gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
+    size_t i = 0, known = sizeof towers / sizeof towers[0];
+    while (i < known && !(cJSON_IsString(type) && strcmp(towers[i].model_type, type->valuestring) == 0)) i++;
+    if (i == known) {
+        shape->incomplete = true;
+        return;
+    }
+    tower t = {.output = shape->hidden};
+    if (read_tower(&vision, towers[i].hidden, towers[i].layers, towers[i].ffn, &t)) {
+        shape->vision_params = towers[i].count(&vision, &t);
+    }
+    reader->usable = reader->usable && vision.usable;
+}
