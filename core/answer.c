@@ -4,6 +4,7 @@
 
 #include "cJSON.h"
 #include "gpuplan.h"
+#include "import_request.h"
 #include "link.h"
 #include "planner.h"
 #include "report.h"
@@ -22,6 +23,8 @@ typedef struct {
     gp_diagnostics *faults; /* of the workspace's plan */
     workspace *space;
     gp_writer *writer;
+    const unsigned char *files; /* beside the request */
+    size_t file_bytes;
 } call;
 
 typedef struct {
@@ -35,11 +38,12 @@ static void answer_link(call *request);
 static void answer_catalog(call *request);
 static void answer_explain(call *request);
 static void answer_version(call *request);
+static void answer_import(call *request);
 
 static const operation operations[] = {
     {"plan", "job link detail", answer_plan},      {"link", "job link", answer_link},
     {"catalog", "kind filter", answer_catalog},    {"explain", "id", answer_explain},
-    {"version", "", answer_version},
+    {"version", "", answer_version},               {"import", "parts name", answer_import},
 };
 enum { OPERATION_COUNT = sizeof operations / sizeof operations[0] };
 
@@ -188,6 +192,15 @@ static void answer_version(call *request) {
     gp_write_whole(request->writer, "link", GP_LINK_VERSION);
 }
 
+static void answer_import(call *request) {
+    const char *name = text_member(request, "name");
+    require(request, "parts");
+    if (!gp_has_errors(request->faults))
+        gp_import_request(member(request, "parts"), name, request->files, request->file_bytes, request->writer,
+                          request->faults);
+    write_faults(request);
+}
+
 static void check_version(call *request) {
     const cJSON *version = member(request, "gpuplan");
     if (version == NULL) return;
@@ -256,7 +269,7 @@ static void answer(call *request) {
     gp_report_end(request->writer);
 }
 
-char *gp_answer_bytes(const char *text, size_t length) {
+char *gp_answer_with(const char *text, size_t length, const void *files, size_t file_bytes) {
     gp_writer writer;
     gp_writer_start(&writer);
     workspace *space = malloc(sizeof *space);
@@ -267,12 +280,15 @@ char *gp_answer_bytes(const char *text, size_t length) {
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
     cJSON *tree = gp_request_parse(text, length, faults);
-    call request = {.tree = tree, .faults = faults, .space = space, .writer = &writer};
+    call request = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
+                    .files = files, .file_bytes = files != NULL ? file_bytes : 0};
     answer(&request);
     cJSON_Delete(tree);
     free(space);
     return gp_writer_finish(&writer);
 }
+
+char *gp_answer_bytes(const char *text, size_t length) { return gp_answer_with(text, length, NULL, 0); }
 
 char *gp_answer(const char *text) { return gp_answer_bytes(text, text != NULL ? strlen(text) : 0); }
 

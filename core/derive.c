@@ -125,7 +125,9 @@ static void refuse_format(gp_field field, const char *name, const char *nearest,
 static void check_weight_format(const gp_job *job, gp_diagnostics *diagnostics) {
     gp_format scratch;
     const char *name = job->settings[GP_FIELD_WEIGHTS].text;
-    if (!gp_known(job, GP_FIELD_WEIGHTS) || name == NULL || gp_known(job, GP_FIELD_WEIGHT_BITS)) return;
+    if (!gp_known(job, GP_FIELD_WEIGHTS) || name == NULL || gp_known(job, GP_FIELD_WEIGHT_BITS) ||
+        gp_weights_are_file(job))
+        return;
     if (gp_format_find(name, &scratch) == NULL)
         refuse_format(GP_FIELD_WEIGHTS, name, gp_format_nearest(name), diagnostics);
 }

@@ -10,9 +10,19 @@ static const gp_formula weights = {
 static const gp_formula weights_average = {
     "weights.file_average", "(linear_params + other_params) * average_bits / 8",
     "github.com/ggml-org/llama.cpp tools/quantize: a GGUF mix names a type per tensor; its average over a whole file"};
+static const gp_formula weights_file = {
+    "weights.file", "file_bytes * stage_bits / model_bits",
+    "The header of the imported file: the bytes of its tensors; github.com/ggml-org/ggml docs/gguf.md, "
+    "github.com/huggingface/safetensors README"};
 gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards) {
     double linear = (double)share->linear_params, other = (double)share->other_params;
     double linear_bits = recipe->linear_bits, other_bits = recipe->other_bits;
+    if (recipe->file_bytes > 0 && recipe->model_bits > 0) {
+        double bits = linear * linear_bits + other * (recipe->whole_model ? linear_bits : other_bits);
+        const gp_term terms[] = {
+            {"file_bytes", recipe->file_bytes}, {"stage_bits", bits}, {"model_bits", recipe->model_bits}};
+        return GP_AMOUNT(weights_file, recipe->file_bytes * bits / recipe->model_bits, terms);
+    }
     if (recipe->whole_model) {
         const gp_term terms[] = {
             {"linear_params", linear}, {"other_params", other}, {"average_bits", linear_bits}};
@@ -136,7 +146,7 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 }
 
 const gp_formula *const gp_formulas_state[] = {
-    &weights, &weights_average, &gradients, &master_weights, &optimizer, &optimizer_factored,
+    &weights, &weights_average, &weights_file, &gradients, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
     &gradient_dummies, NULL,
 };

@@ -23,6 +23,10 @@ char *gp_answer(const char *request);
 /* As gp_answer, for `length` bytes that need not end in NUL (a NUL inside them is an error of the request). */
 char *gp_answer_bytes(const char *request, size_t length);
 
+/* As gp_answer_bytes, with bytes of files beside the request, which its `parts` describe (operation `import`): a file
+ * is no text. `files` is only read. */
+char *gp_answer_with(const char *request, size_t length, const void *files, size_t file_bytes);
+
 /* Releases a report. NULL is allowed. */
 void gp_free(char *report);
 

@@ -100,6 +100,13 @@ static int write_value(const gp_job *job, gp_field field, char *buffer, size_t s
     return (int)gp_text_copy(buffer, size, text, strlen(text));
 }
 
+bool gp_weights_are_file(const gp_job *job) {
+    const char *weights = job->settings[GP_FIELD_WEIGHTS].text;
+    return job->model.file_bytes > 0 && gp_task_of(job) == GP_INFER && weights != NULL &&
+           !gp_known(job, GP_FIELD_WEIGHT_BITS) &&
+           gp_text_is_folded(job->model.file_weights, weights, strlen(weights));
+}
+
 int gp_setting_text(const gp_job *job, gp_field field, char *buffer, int size) {
     gp_origin origin = job->settings[field].origin;
     int length = origin == GP_ABSENT ? snprintf(buffer, (size_t)size, "%s", "")

@@ -77,6 +77,8 @@ typedef struct {
     char style[32];       /* "llama", "gpt2", "qwen2", … or "" */
     char attention[32];   /* "MLA", … or "" */
     char activation[32];  /* "gelu_new", … or "" */
+    char file_weights[GP_TEXT_BYTES]; /* format of the file that the model was imported from, or "" */
+    double file_bytes;    /* of its tensors: the weights, as long as infer.weights is that format; 0 = absent */
     bool has_moe;         /* a `moe` object with at least one value was given */
     const struct cJSON *config; /* CONFIG: the config.json, borrowed from the request's tree */
 } gp_model_request;
@@ -150,6 +152,8 @@ static inline bool gp_is_training(const gp_job *job) { return gp_task_of(job) !=
 static inline bool gp_is_adapter(const gp_job *job) {
     return (gp_task_bit(gp_task_of(job)) & GP_TASKS_ADAPTER) != 0;
 }
+/* True when the weights of an inference job are the tensors of the file that the model was imported from. */
+bool gp_weights_are_file(const gp_job *job);
 /* Set a value and its origin (solver, advice, derivation); of CHOICE and OPEN fields the index. */
 void gp_set_whole(gp_job *job, gp_field field, int64_t value, gp_origin origin);
 void gp_set_real(gp_job *job, gp_field field, double value, gp_origin origin);

@@ -44,6 +44,8 @@ static const gp_part parts[] = {
     EXPERTS(dense_layers, 0),
     EXPERTS(interleave, 0),
     PART("model.moe.layer_freq", NOTED, 0, 0, "moe.layer_freq"),
+    WORDS(file_weights, "m.file_weights"),
+    STORED("model.file_bytes", REAL, 1, 9007199254740992.0, "m.file_bytes", model.file_bytes),
     PART("model.config", CONFIG, 0, 0, "m.config"),
     PART("hardware", SECTION, 0, 0, ""),
     PART("hardware.gpu", GPU, 0, 0, "gpu"),

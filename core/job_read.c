@@ -257,7 +257,7 @@ static void note_shapes_beside_config(reader *to, const cJSON *object) {
     const cJSON *member = NULL;
     cJSON_ArrayForEach(member, object) {
         bool used = strcmp(member->string, "config") == 0 || strcmp(member->string, "name") == 0 ||
-                    strcmp(member->string, "params") == 0;
+                    strcmp(member->string, "params") == 0 || strncmp(member->string, "file_", 5) == 0;
         char path[GP_PATH_BYTES];
         snprintf(path, sizeof path, "model.%.64s", member->string);
         if (!used && !cJSON_IsNull(member) && gp_part_find(path, strlen(path)) != NULL) note_item(to, member, path);

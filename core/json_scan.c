@@ -12,7 +12,7 @@ typedef enum {
 typedef struct {
     const char *text;
     size_t length, at;
-    int depth, values;
+    int depth, values, values_max;
     char open[GP_JSON_DEPTH_MAX]; /* '{' or '[' of each level */
 } scanner;
 
@@ -122,7 +122,7 @@ static want after_value(const scanner *on) {
 
 static gp_code scan_value(scanner *on, want *next) {
     char letter = peek(on, 0);
-    if (++on->values > GP_JSON_VALUES_MAX) return GP_CODE_TOO_MANY_VALUES;
+    if (++on->values > on->values_max) return GP_CODE_TOO_MANY_VALUES;
     if (letter == '{' || letter == '[') {
         if (on->depth == GP_JSON_DEPTH_MAX) return GP_CODE_NESTED_TOO_DEEPLY;
         on->open[on->depth++] = letter;
@@ -172,8 +172,8 @@ static gp_code scan_token(scanner *on, want *next) {
     return fits ? GP_CODE_COUNT : GP_CODE_INVALID_JSON;
 }
 
-gp_code gp_json_scan(const char *text, size_t length, size_t *offset) {
-    scanner on = {.text = text, .length = length};
+gp_code gp_json_scan_up_to(const char *text, size_t length, int values_max, size_t *offset) {
+    scanner on = {.text = text, .length = length, .values_max = values_max};
     want next = WANT_VALUE;
     gp_code fault = GP_CODE_COUNT;
     /* A byte order mark is let pass, as the parser does. */
@@ -186,4 +186,8 @@ gp_code gp_json_scan(const char *text, size_t length, size_t *offset) {
     if (fault == GP_CODE_COUNT && next != WANT_NOTHING) fault = GP_CODE_INVALID_JSON;
     *offset = on.at;
     return fault;
+}
+
+gp_code gp_json_scan(const char *text, size_t length, size_t *offset) {
+    return gp_json_scan_up_to(text, length, GP_JSON_VALUES_MAX, offset);
 }

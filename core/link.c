@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config_compact.h"
 #include "job_parts.h"
 #include "link_codec.h"
 #include "text.h"
@@ -102,32 +103,9 @@ static void write_field(writer *to, const gp_field_row *row) {
     if (bits != NULL && !cJSON_IsNull(bits)) write_value(to, gp_field_info(GP_FIELD_WEIGHT_BITS)->link, bits);
 }
 
-/* Keys of a config.json that say nothing about the size of a model, or name files of whoever made it. */
-static bool is_beside_the_point(const char *key) {
-    static const char *const keys[] = {
-        "_attn_implementation", "_commit_hash",      "_name_or_path", "attention_dropout",    "auto_map",
-        "chat_template",        "id2label",          "label2id",      "initializer_range",    "layer_norm_eps",
-        "pretraining_tp",       "rms_norm_eps",      "rope_theta",    "task_specific_params", "torch_dtype",
-        "transformers_version", "use_cache",
-    };
-    size_t length = strlen(key);
-    size_t suffix = sizeof "_token_id" - 1;
-    if (length > suffix && strcmp(key + length - suffix, "_token_id") == 0) return true;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (strcmp(key, keys[i]) == 0) return true;
-    }
-    return false;
-}
-
 static void write_config(writer *to, const char *key, const cJSON *config) {
     cJSON *copy = cJSON_Duplicate(config, 1);
-    cJSON *member = copy == NULL ? NULL : copy->child;
-    while (member != NULL) {
-        cJSON *next = member->next;
-        if (member->string != NULL && is_beside_the_point(member->string))
-            cJSON_Delete(cJSON_DetachItemViaPointer(copy, member));
-        member = next;
-    }
+    gp_config_compact(copy, NULL);
     write_key(to, key);
     gp_link_append_json(&to->text, copy);
     cJSON_Delete(copy);

@@ -294,11 +294,26 @@ static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
         recipe->prepared_sequences = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
 }
 
+/* A whole model in the recipe's bits; layers beyond the map are alike. */
+static double model_bits(const gp_model *model, const gp_recipe *recipe) {
+    uint64_t linear = 0;
+    int64_t layers = model->shape.layers, mapped = layers < GP_MAPPED_LAYERS ? layers : GP_MAPPED_LAYERS;
+    for (int64_t i = 0; i < mapped; i++) linear = gp_add(linear, gp_model_layer(model, i)->linear_params);
+    if (layers > mapped)
+        linear = gp_add(linear, gp_mul((uint64_t)(layers - mapped), gp_model_layer(model, mapped)->linear_params));
+    double other = (double)gp_sub_or_zero(model->total_params, linear);
+    return (double)linear * recipe->linear_bits + other * (recipe->whole_model ? recipe->linear_bits : recipe->other_bits);
+}
+
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     set_format(text_of(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
         recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);
         recipe->whole_model = true;
+    }
+    if (gp_weights_are_file(job)) {
+        recipe->file_bytes = job->model.file_bytes;
+        recipe->model_bits = model_bits(model, recipe);
     }
     recipe->kv_bits = gp_kv_bits(text_of(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;

@@ -43,6 +43,7 @@ typedef enum {
 
 typedef struct {
     /* Both. */
+    double file_bytes, model_bits; /* tensors of an imported file; the model in the bits below, 0 = not imported */
     double linear_bits, other_bits; /* stored weights: layer matrices, everything else */
     double textbook_bits;           /* the course notes' round figure for the same format */
     bool whole_model;               /* linear_bits is an average over all tensors */

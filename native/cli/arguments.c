@@ -10,8 +10,8 @@
 #include "faults.h"
 #include "text.h"
 
-static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch",   "link", "catalog",
-                                                            "explain", "version", "help"};
+static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch",   "link",    "import",
+                                                            "catalog", "explain", "version", "help"};
 
 const char *gp_command_name(gp_command command) {
     return command_names[command];
@@ -23,11 +23,12 @@ gp_command gp_command_of(const char *name) {
     return (gp_command)command;
 }
 
-typedef enum { OPTION_JSON, OPTION_SET, OPTION_BRIEF, OPTION_VERBOSE, OPTION_UNIT, OPTION_LANG, OPTION_COLOR,
-               OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
+typedef enum { OPTION_JSON, OPTION_SET, OPTION_MODEL, OPTION_BRIEF, OPTION_VERBOSE, OPTION_UNIT, OPTION_LANG,
+               OPTION_COLOR, OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
 
 #define BIT(command) (1u << (command))
-enum { EVERYWHERE = BIT(GP_COMMAND_COUNT) - 1, JOBS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_LINK) };
+enum { EVERYWHERE = BIT(GP_COMMAND_COUNT) - 1, JOBS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_LINK),
+       VIEWS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_IMPORT) | BIT(GP_COMMAND_CATALOG) };
 
 typedef struct {
     const char *name;
@@ -39,9 +40,10 @@ typedef struct {
 static const option_row options[OPTION_COUNT] = {
     [OPTION_JSON] = {"json", 0, NULL, EVERYWHERE},
     [OPTION_SET] = {"set", 's', "KEY=VALUE", JOBS},
+    [OPTION_MODEL] = {"model", 'm', "FILE", JOBS},
     [OPTION_BRIEF] = {"brief", 0, NULL, BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_BATCH)},
-    [OPTION_VERBOSE] = {"verbose", 'v', NULL, BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_CATALOG)},
-    [OPTION_UNIT] = {"unit", 0, "GiB|GB", BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_CATALOG)},
+    [OPTION_VERBOSE] = {"verbose", 'v', NULL, VIEWS},
+    [OPTION_UNIT] = {"unit", 0, "GiB|GB", VIEWS},
     [OPTION_LANG] = {"lang", 0, "en|zh-Hans", EVERYWHERE},
     [OPTION_COLOR] = {"color", 0, "auto|always|never", EVERYWHERE},
     [OPTION_VERSION] = {"version", 'V', NULL, EVERYWHERE},
@@ -85,6 +87,8 @@ static void apply_value(reader *state, option_id id, const char *value) {
     if (id == OPTION_SET) {
         known = strchr(value, '=') != NULL;
         if (known) state->arguments->settings[state->arguments->setting_count++] = value;
+    } else if (id == OPTION_MODEL) {
+        state->arguments->models[state->arguments->model_count++] = value;
     } else if (id == OPTION_UNIT) {
         view->decimal_units = strcmp(value, "GB") == 0;
         known = view->decimal_units || strcmp(value, "GiB") == 0;
@@ -215,7 +219,8 @@ bool gp_arguments_read(int argc, char **argv, gp_arguments *arguments) {
     *arguments = (gp_arguments){.command = GP_COMMAND_HELP};
     arguments->settings = calloc((size_t)argc + 1, sizeof *arguments->settings);
     arguments->operands = calloc((size_t)argc + 1, sizeof *arguments->operands);
-    if (!arguments->settings || !arguments->operands) return false;
+    arguments->models = calloc((size_t)argc + 1, sizeof *arguments->models);
+    if (!arguments->settings || !arguments->operands || !arguments->models) return false;
     arguments->view.width = terminal_width();
     arguments->view.unicode = locale_allows_unicode();
     read_language(argc, argv, &arguments->view);
@@ -237,6 +242,7 @@ bool gp_arguments_read(int argc, char **argv, gp_arguments *arguments) {
 void gp_arguments_release(gp_arguments *arguments) {
     free(arguments->settings);
     free(arguments->operands);
+    free(arguments->models);
 }
 
 void gp_arguments_options(gp_buffer *buffer, const gp_view *view, gp_command command) {

@@ -7,17 +7,18 @@
 #include "view.h"
 
 typedef enum {
-    GP_COMMAND_PLAN, GP_COMMAND_BATCH, GP_COMMAND_LINK, GP_COMMAND_CATALOG, GP_COMMAND_EXPLAIN, GP_COMMAND_VERSION,
-    GP_COMMAND_HELP, GP_COMMAND_COUNT
+    GP_COMMAND_PLAN, GP_COMMAND_BATCH, GP_COMMAND_LINK, GP_COMMAND_IMPORT, GP_COMMAND_CATALOG, GP_COMMAND_EXPLAIN,
+    GP_COMMAND_VERSION, GP_COMMAND_HELP, GP_COMMAND_COUNT
 } gp_command;
 
 typedef struct {
     gp_command command;
     gp_view view;
     bool json, brief, help;
-    int setting_count, operand_count;
+    int setting_count, operand_count, model_count;
     const char **settings; /* key=value, in order; owned, the texts are argv's */
     const char **operands; /* everything else; owned */
+    const char **models;   /* files given by --model; owned */
 } gp_arguments;
 
 /* Reads the command line and the environment. Faults are printed, one line each; returns false then. `arguments` must

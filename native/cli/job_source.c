@@ -12,6 +12,7 @@
 #include "gpuplan.h"
 #include "job.h"
 #include "json.h"
+#include "model_source.h"
 #include "output.h"
 #include "request.h"
 
@@ -201,7 +202,7 @@ static cJSON *read_request(const gp_arguments *arguments, const char *op, gp_buf
         return NULL;
     }
     if (operand && gp_is_link(operand)) {
-        if (arguments->setting_count == 0) return new_request(op, "link", cJSON_CreateString(operand));
+        if (arguments->setting_count + arguments->model_count == 0) return new_request(op, "link", cJSON_CreateString(operand));
         cJSON *job = job_of_link(&arguments->view, operand, report, exit_code);
         return job ? new_request(op, "job", job) : NULL;
     }
@@ -209,11 +210,11 @@ static cJSON *read_request(const gp_arguments *arguments, const char *op, gp_buf
 
     gp_buffer input = {0};
     cJSON *request = NULL;
-    const bool offered = operand || input_is_offered();
+    const bool offered = operand || (arguments->model_count == 0 && input_is_offered());
     const bool read = !offered || read_input(arguments, operand ? operand : "-", &input);
     if (read && (operand || !input_is_blank(&input))) {
         request = request_of_input(gp_buffer_string(&input), input.length, op, raw);
-    } else if (read && arguments->setting_count > 0) {
+    } else if (read && arguments->setting_count + arguments->model_count > 0) {
         request = new_request(op, "job", cJSON_CreateObject());
     } else if (read) {
         gp_fault(&arguments->view, "cli.fault.no_job", gp_command_name(arguments->command), "");
@@ -235,15 +236,30 @@ static cJSON *job_of_request(const gp_arguments *arguments, cJSON *request, gp_b
     return job ? job : cJSON_AddObjectToObject(request, "job");
 }
 
+/* Model and settings of the command line, in this order: settings may change what the files say. */
+static bool apply_arguments(const gp_arguments *arguments, cJSON *job, const char *op, gp_buffer *kept, int *exit_code) {
+    cJSON *model = NULL;
+    if (arguments->model_count > 0) {
+        model = gp_model_report(&arguments->view, arguments->models, arguments->model_count, kept, exit_code);
+        if (gp_json_has(model, "job")) gp_buffer_clear(kept);
+    }
+    bool good = arguments->model_count == 0 || gp_json_has(model, "job");
+    if (good && model) gp_model_put(job, model);
+    good = good && apply_settings(arguments, job, op, kept, exit_code);
+    if (good && model) gp_model_put_weights(job, model);
+    cJSON_Delete(model);
+    return good;
+}
+
 bool gp_request_of_arguments(const gp_arguments *arguments, const char *op, gp_buffer *request, gp_buffer *report,
                              int *exit_code) {
     cJSON *tree = read_request(arguments, op, request, report, exit_code);
     if (!tree) return request->length > 0;
     bool good = true;
-    if (arguments->setting_count > 0) {
+    if (arguments->setting_count + arguments->model_count > 0) {
         cJSON *job = job_of_request(arguments, tree, report, exit_code);
         /* A job that is no object is refused by the core. */
-        good = job && (!cJSON_IsObject(job) || apply_settings(arguments, job, op, report, exit_code));
+        good = job && (!cJSON_IsObject(job) || apply_arguments(arguments, job, op, report, exit_code));
     }
     if (good && arguments->brief) ask_for_brief(tree);
     if (good) print_request(request, tree);

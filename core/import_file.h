@@ -1,0 +1,48 @@
+/* import_file.h: the first bytes of a file, read in order with every step checked against what is there. Nothing is
+ * allocated by a number that the file claims. Private to the importers. */
+#ifndef GP_IMPORT_FILE_H
+#define GP_IMPORT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diagnostics.h"
+
+/* Size of a file that is still being read, as from a pipe. */
+#define GP_SIZE_UNKNOWN UINT64_MAX
+/* Longest beginning of a file that is looked at; the largest headers published take a quarter of it. */
+#define GP_IMPORT_HEADER_MAX (UINT64_C(32) << 20)
+/* Most entries (metadata keys, tensors) of one file, a hundred times what the largest published ones hold. */
+#define GP_IMPORT_ENTRIES_MAX 262144
+
+typedef struct {
+    const char *name; /* as the reader of the report knows it */
+    const unsigned char *bytes;
+    uint64_t length;  /* bytes at hand, the first of the file */
+    uint64_t size;    /* of the whole file */
+    uint64_t at;      /* next byte to read */
+    uint64_t need;    /* bytes to ask for, 0 = none: reading stopped for lack of bytes */
+    bool faulty;      /* reading stopped after an error row */
+    gp_diagnostics *faults;
+} gp_import_file;
+
+/* True when reading can go on. */
+static inline bool gp_file_good(const gp_import_file *file) { return file->need == 0 && !file->faulty; }
+
+/* Error row FILE_DAMAGED: a word of the group DAMAGE in messages.def and the place. The first one counts. */
+void gp_file_damage(gp_import_file *file, const char *damage, uint64_t offset);
+
+/* True when `count` more bytes are at hand. Else asks for them, or tells that the file ends before. */
+bool gp_file_has(gp_import_file *file, uint64_t count);
+
+/* Little-endian numbers; 0 after a fault. */
+uint32_t gp_file_u32(gp_import_file *file);
+uint64_t gp_file_u64(gp_import_file *file);
+/* Passes over `count` bytes and returns where they start; NULL after a fault. */
+const unsigned char *gp_file_take(gp_import_file *file, uint64_t count);
+
+/* Two or four or eight bytes at `bytes`. */
+uint64_t gp_little_endian(const unsigned char *bytes, int count);
+
+#endif

@@ -1,0 +1,94 @@
+#include "json_cursor.h"
+
+#include "text.h"
+
+static void skip_blanks(gp_json_cursor *cursor) {
+    while (cursor->at < cursor->end &&
+           (*cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r' || *cursor->at == '\n'))
+        cursor->at++;
+}
+
+char gp_json_kind(const gp_json_cursor *cursor) {
+    return cursor->at < cursor->end ? *cursor->at : '\0';
+}
+
+/* Passes a mark and the blanks behind it, when it is there. */
+static bool take(gp_json_cursor *cursor, char mark) {
+    skip_blanks(cursor);
+    if (gp_json_kind(cursor) != mark) return false;
+    cursor->at++;
+    skip_blanks(cursor);
+    return true;
+}
+
+bool gp_json_enter(gp_json_cursor *cursor) {
+    return take(cursor, '{') || take(cursor, '[');
+}
+
+bool gp_json_member(gp_json_cursor *cursor, gp_json_text *key) {
+    take(cursor, ',');
+    if (take(cursor, '}')) return false;
+    if (!gp_json_read_text(cursor, key)) return false;
+    return take(cursor, ':');
+}
+
+bool gp_json_element(gp_json_cursor *cursor) {
+    take(cursor, ',');
+    return !take(cursor, ']') && gp_json_kind(cursor) != '\0';
+}
+
+static void skip_text(gp_json_cursor *cursor) {
+    cursor->at++;
+    while (cursor->at < cursor->end && *cursor->at != '"') {
+        if (*cursor->at == '\\') cursor->at++;
+        cursor->at++;
+    }
+    if (cursor->at < cursor->end) cursor->at++;
+}
+
+void gp_json_skip(gp_json_cursor *cursor) {
+    int depth = 0;
+    do {
+        char kind = gp_json_kind(cursor);
+        if (kind == '"') {
+            skip_text(cursor);
+            continue;
+        }
+        depth += (kind == '{' || kind == '[') - (kind == '}' || kind == ']');
+        if (depth > 0 || kind == '}' || kind == ']') {
+            cursor->at++;
+            continue;
+        }
+        while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != '}' && *cursor->at != ']') cursor->at++;
+    } while (depth > 0 && cursor->at < cursor->end);
+}
+
+bool gp_json_read_text(gp_json_cursor *cursor, gp_json_text *text) {
+    if (gp_json_kind(cursor) != '"') {
+        gp_json_skip(cursor);
+        return false;
+    }
+    text->bytes = cursor->at + 1;
+    skip_text(cursor);
+    text->length = (size_t)(cursor->at - text->bytes) - 1;
+    return true;
+}
+
+bool gp_json_read_whole(gp_json_cursor *cursor, uint64_t *value) {
+    const char *start = cursor->at;
+    gp_json_skip(cursor);
+    *value = 0;
+    if (start == cursor->at || !gp_is_digit(*start)) return false;
+    for (; start < cursor->at && gp_is_digit(*start); start++) {
+        uint64_t digit = (uint64_t)(*start - '0');
+        if (*value > (UINT64_MAX - digit) / 10) return false;
+        *value = *value * 10 + digit;
+    }
+    /* Some writers give a total as 1.4e10 or 14000000000.0; only the latter is taken. */
+    if (start < cursor->at && *start == '.') {
+        start++;
+        while (start < cursor->at && *start == '0') start++;
+    }
+    while (start < cursor->at && (*start == ' ' || *start == '\n' || *start == '\r' || *start == '\t')) start++;
+    return start == cursor->at;
+}
