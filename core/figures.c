@@ -1,10 +1,26 @@
 #include "figures.h"
 
-/* Cache of one token on one GPU of a stage: its layers' part of the whole model's, and its KV heads' part of that. */
-static double token_share(const gp_plan *plan, const gp_stage_share *share) {
-    double layers = (double)share->layers / (double)plan->model.shape.layers;
-    double heads = (double)share->kv_heads / (double)plan->model.shape.kv_heads;
-    return (double)plan->kv.bytes_per_token * layers * heads;
+#include "cache.h"
+
+/* Cached bytes of one token in a stage's layers, on one of `tp` ranks. */
+static double token_bytes(const gp_plan *plan, const gp_stage_share *share, int64_t tp) {
+    gp_cache cache;
+    gp_cache_of(&plan->model, tp, gp_first_layer(&plan->model, &plan->layout, share->index), share->layers, &cache);
+    return gp_cache_token_bytes(&cache, plan->layout.recipe.kv_bits);
+}
+
+static bool has_windows(const gp_plan *plan) {
+    for (int i = 0; i < plan->model.kind_count; i++)
+        if (plan->model.kinds[i].window > 0) return true;
+    return false;
+}
+
+/* Cache of one token on one GPU of a stage; where layers forget, that of an average token of the job's sequences. */
+static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
+    double all = token_bytes(plan, &stage->share, plan->layout.tp);
+    if (!has_windows(plan)) return all;
+    double tokens = (double)plan->layout.sequences * (double)plan->layout.context;
+    return (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) / tokens;
 }
 
 /* What the engine takes on each GPU: its share of the visible memory, where it goes by a share, else all that is
@@ -22,7 +38,8 @@ static uint64_t job_cache(const gp_plan *plan) {
     double bytes = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
-        double ranks = (double)plan->model.shape.kv_heads / (double)stage->share.kv_heads;
+        double one = token_bytes(plan, &stage->share, plan->layout.tp);
+        double ranks = one > 0 ? token_bytes(plan, &stage->share, 1) / one : 0;
         bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
     }
     return gp_bytes_from_double(bytes * (double)plan->layout.dp);
@@ -46,7 +63,8 @@ static void fill_pool(gp_plan *plan) {
         const gp_stage_ledger *stage = &plan->stages[i];
         double left = room_for_cache(stage, budget);
         pool += left * (double)stage->share.gpus;
-        double held = left / token_share(plan, &stage->share);
+        double share = token_share(plan, stage);
+        double held = share > 0 ? left / share : tokens;
         if (held < tokens) tokens = held;
     }
     plan->kv.pool_bytes = (uint64_t)(pool < (double)GP_EXACT_MAX ? pool : (double)GP_EXACT_MAX);

@@ -4,7 +4,7 @@
 #ifndef GP_FORMULAS_H
 #define GP_FORMULAS_H
 
-#include "layout.h"
+#include "cache.h"
 #include "formula.h"
 
 /* Amount of `formula` with a value in bytes (rounded up) and its terms. */
@@ -17,6 +17,7 @@ extern const gp_formula *const gp_formulas_state[];
 extern const gp_formula *const gp_formulas_activations[];
 extern const gp_formula *const gp_formulas_overhead[];
 extern const gp_formula *const gp_formulas_inference[];
+extern const gp_formula *const gp_formulas_llama_cpp[];
 extern const gp_formula *const gp_formulas_textbook[];
 
 /* formulas_state.c. `shards`: data-parallel ranks that divide the state, 1 = whole on each. */
@@ -44,16 +45,28 @@ gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute po
 gp_amount gp_layer_backward_amount(double tokens, double recomputed, double gradients);
 gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks);
 
-/* formulas_inference.c. `local_layers` and `local_kv_heads` are those of one rank. */
-gp_amount gp_kv_cache_amount(double local_layers, double local_kv_heads, double head_dim, double sequences,
-                             double context, double block, double bits);
-typedef struct { double hidden, query, kv, ffn, heads, vocab; } gp_engine_widths; /* on one rank */
+/* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */
+gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits);
+gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block);
+gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes);
+gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes);
+typedef struct { double hidden, ffn, vocab; } gp_engine_widths; /* on one rank */
 gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences);
-gp_amount gp_workspace_llama_amount(const gp_engine_widths *widths, double ubatch, double outputs, double cells,
-                                    bool flash, bool gated);
 gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,
                                            double layer_cache);
 gp_amount gp_graphs_amount(double layers, double mib_per_layer);
+
+/* formulas_llama_cpp.c. Bytes of a file's tensors on one device; `ways` divides all but the ends. */
+typedef struct { uint64_t layers, embedding, output, ends; } gp_file_share;
+gp_amount gp_weights_tensors_amount(const gp_file_share *share, double ways);
+/* Elements per token that are alive in each part of a graph; bytes where the name says so. */
+typedef struct {
+    double tokens, outputs, hidden, vocab;
+    double kept;      /* hidden rows alive beside the logits */
+    double mask;      /* bytes of the attention masks */
+    double ffn, attention, score_cells, recurrent, state_bytes;
+} gp_llama_widths;
+gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
 
 /* formulas_overhead.c */
 gp_amount gp_context_amount(double mib);

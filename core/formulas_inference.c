@@ -9,13 +9,69 @@ static const gp_formula kv_cache = {
     "kv_cache.blocks", "2 * layers * kv_heads * head_dim * sequences * ceil(context / block) * block * bits / 8",
     "Ainslie et al. 2023 (GQA), arXiv:2305.13245, section 2; Kwon et al. 2023 (PagedAttention), arXiv:2309.06180, "
     "section 4 (blocks of 16 tokens); github.com/ggml-org/llama.cpp src/llama-context.cpp (n_ctx padded to 256)"};
-gp_amount gp_kv_cache_amount(double local_layers, double local_kv_heads, double head_dim, double sequences,
-                             double context, double block, double bits) {
-    const gp_term terms[] = {{"layers", local_layers}, {"kv_heads", local_kv_heads}, {"head_dim", head_dim},
-                             {"sequences", sequences}, {"context", context},         {"block", block},
-                             {"bits", bits}};
+static const gp_formula kv_cache_window = {
+    "kv_cache.window",
+    "2 * layers * kv_heads * head_dim * sequences * ceil(min(context, window) / block) * block * bits / 8",
+    "Jiang et al. 2023 (Mistral 7B), arXiv:2310.06825, section 2: a rolling buffer of the tokens in view; "
+    "github.com/ggml-org/llama.cpp src/llama-kv-cache-iswa.cpp: the window and one micro-batch, padded to 256"};
+static const gp_formula kv_cache_latent = {
+    "kv_cache.latent", "layers * latent * sequences * ceil(context / block) * block * bits / 8",
+    "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key per token, the same on every "
+    "tensor-parallel rank"};
+gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits) {
+    double layers = (double)group->layers, heads = (double)group->kv_heads, width = (double)group->head_dim;
+    double elements = (double)group->elements, window = (double)group->window;
+    bool limited = group->window > 0 && window < context;
+    double cells = sequences * ceil((limited ? window : context) / block) * block;
+    double bytes = layers * elements * cells * bits / 8;
+    if (group->kv_heads == 0) {
+        const gp_term terms[] = {{"layers", layers},   {"latent", elements}, {"sequences", sequences},
+                                 {"context", context}, {"block", block},     {"bits", bits}};
+        return GP_AMOUNT(kv_cache_latent, bytes, terms);
+    }
+    const gp_term terms[] = {{"layers", layers},   {"kv_heads", heads}, {"head_dim", width}, {"sequences", sequences},
+                             {"context", context}, {"block", block},    {"bits", bits},      {"window", window}};
+    gp_amount amount = GP_AMOUNT(kv_cache, bytes, terms);
+    if (limited)
+        amount.formula = &kv_cache_window;
+    else
+        amount.term_count--;
+    return amount;
+}
+
+static const gp_formula kv_cache_index = {
+    "kv_cache.index", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(context / block) * block",
+    "DeepSeek-V3.2, arXiv:2512.02556, section 2.1: one indexer key per token; github.com/vllm-project/vllm "
+    "vllm/model_executor/models/deepseek_v2.py: fp8 with an fp32 scale for 128 values"};
+gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block) {
+    double layers = (double)group->layers, index = (double)group->index;
+    const gp_term terms[] = {{"layers", layers},     {"index", index}, {"sequences", sequences},
+                             {"context", context}, {"block", block}};
     double cells = sequences * ceil(context / block) * block;
-    return GP_AMOUNT(kv_cache, 2 * local_layers * local_kv_heads * head_dim * cells * bits / 8, terms);
+    return GP_AMOUNT(kv_cache_index, layers * gp_index_bytes(group->index) * cells, terms);
+}
+
+static const gp_formula recurrent_state = {
+    "recurrent_state.per_sequence", "sequences * (conv_elements * conv_bytes + state_elements * state_bytes)",
+    "Gu and Dao 2023 (Mamba), arXiv:2312.00752, section 3.4; Yang et al. 2024 (gated delta net), arXiv:2412.06464: the "
+    "convolution's last inputs and the state of each layer, whatever the context; github.com/ggml-org/llama.cpp "
+    "src/llama-memory-recurrent.cpp: both in fp32"};
+static const gp_formula recurrent_pages = {
+    "recurrent_state.pages", "sequences * layers * page_bytes",
+    "github.com/vllm-project/vllm vllm/config/model.py and v1/core/kv_cache_utils.py: in hybrids the page of the cache is "
+    "made as large as a layer's state (in multiples of 16 tokens), and a state takes one page"};
+gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes) {
+    const gp_term terms[] = {{"sequences", sequences},
+                             {"conv_elements", cache->conv_elements},
+                             {"conv_bytes", conv_bytes},
+                             {"state_elements", cache->state_elements},
+                             {"state_bytes", state_bytes}};
+    double each = cache->conv_elements * conv_bytes + cache->state_elements * state_bytes;
+    return GP_AMOUNT(recurrent_state, sequences * each, terms);
+}
+gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes) {
+    const gp_term terms[] = {{"sequences", sequences}, {"layers", layers}, {"page_bytes", page_bytes}};
+    return GP_AMOUNT(recurrent_pages, sequences * layers * page_bytes, terms);
 }
 
 static const gp_formula workspace_paged = {
@@ -30,27 +86,6 @@ gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batch
                              {"vocab", widths->vocab}};
     double forward = batched_tokens * 2 * 3 * (widths->ffn + widths->hidden);
     return GP_AMOUNT(workspace_paged, fmax(forward, max_sequences * widths->vocab * 40), terms);
-}
-
-static const gp_formula workspace_llama = {
-    "workspace.llama_cpp",
-    "max(4 * (outputs * (vocab + hidden) + tokens * hidden), 4 * tokens * (ffn_copies * ffn + 4 * hidden) + mask, "
-    "4 * tokens * (2 * query + 3 * hidden + 2 * kv + score_cells) + mask)",
-    "github.com/ggml-org/llama.cpp src/llama-graph.cpp and ggml/src/ggml-alloc.c: the largest live set of the graph of "
-    "one micro-batch: logits, feed-forward block or attention (score_cells = heads times cells without FlashAttention)"};
-gp_amount gp_workspace_llama_amount(const gp_engine_widths *widths, double ubatch, double outputs, double cells,
-                                    bool flash, bool gated) {
-    double mask = (flash ? 2 : 4) * ubatch * cells, copies = gated ? 3 : 1;
-    double score_cells = flash ? 0 : widths->heads * cells;
-    const gp_term terms[] = {{"tokens", ubatch},          {"outputs", outputs},     {"vocab", widths->vocab},
-                             {"hidden", widths->hidden},  {"ffn", widths->ffn},     {"ffn_copies", copies},
-                             {"query", widths->query},    {"kv", widths->kv},       {"score_cells", score_cells},
-                             {"mask", mask}};
-    double h = widths->hidden;
-    double logits = 4 * (outputs * (widths->vocab + h) + ubatch * h);
-    double ffn = 4 * ubatch * (copies * widths->ffn + 4 * h) + mask;
-    double attention = 4 * ubatch * (2 * widths->query + 3 * h + 2 * widths->kv + score_cells) + mask;
-    return GP_AMOUNT(workspace_llama, fmax(logits, fmax(ffn, attention)), terms);
 }
 
 static const gp_formula workspace_transformers = {
@@ -75,5 +110,6 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 }
 
 const gp_formula *const gp_formulas_inference[] = {
-    &kv_cache, &workspace_paged, &workspace_llama, &workspace_transformers, &graphs, NULL,
+    &kv_cache,        &kv_cache_window, &kv_cache_latent, &kv_cache_index, &recurrent_state,
+    &recurrent_pages, &workspace_paged, &workspace_transformers, &graphs,  NULL,
 };

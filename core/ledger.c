@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "cache.h"
 #include "format.h"
 
 const char *gp_item_key(gp_item_id id) {
@@ -30,9 +31,9 @@ gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned
 uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model) {
     gp_recipe recipe;
     gp_recipe_build(job, model, &recipe);
-    const gp_shape *shape = &model->shape;
-    uint64_t per_layer = gp_mul3(2, (uint64_t)shape->kv_heads, (uint64_t)shape->head_dim);
-    return gp_bytes_of(gp_mul(per_layer, (uint64_t)shape->layers), recipe.kv_bits);
+    gp_cache cache;
+    gp_cache_of(model, 1, 0, model->shape.layers, &cache);
+    return gp_bytes_from_double(gp_cache_token_bytes(&cache, recipe.kv_bits));
 }
 
 /* What torch's counters of allocated memory do not see. */

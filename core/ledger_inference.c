@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "formulas.h"
-#include "ledger.h"
+#include "llama_cpp.h"
+#include "quantize.h"
 
 enum {
     ALWAYS = GP_PHASE_BIT(GP_PHASE_LOAD) | GP_PHASE_BIT(GP_PHASE_PREFILL) | GP_PHASE_BIT(GP_PHASE_DECODE),
@@ -17,82 +18,106 @@ static double number(const gp_job *job, gp_field field, double fallback) {
     return gp_known(job, field) ? (double)gp_whole(job, field) : fallback;
 }
 
-static gp_engine_widths widths_of(const gp_model *model, const gp_layout *layout, const gp_stage_share *share) {
+/* The widest block that one token passes through: a dense one, or the experts chosen for it. */
+static double widest_ffn(const gp_model *model) {
+    const gp_experts *experts = &model->shape.experts;
+    double widest = 0;
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer_kind *kind = &model->kinds[i].kind;
+        double width = 0;
+        if (kind->feed_forward == GP_FFN_DENSE || kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE) width = (double)kind->ffn;
+        if (kind->feed_forward == GP_FFN_MOE || kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE)
+            width += (double)experts->topk * (double)experts->ffn + (double)experts->shared_ffn;
+        widest = fmax(widest, width);
+    }
+    return widest;
+}
+
+static gp_engine_widths widths_of(const gp_model *model, const gp_layout *layout) {
     const gp_shape *shape = &model->shape;
-    double tp = (double)layout->tp, d = (double)shape->head_dim, heads = (double)shape->heads / tp;
     return (gp_engine_widths){.hidden = (double)shape->hidden,
-                              .query = heads * d,
-                              .kv = (double)share->kv_heads * d,
-                              .ffn = (double)shape->ffn / tp,
-                              .heads = heads,
+                              .ffn = widest_ffn(model) / (double)layout->tp,
                               .vocab = (double)shape->vocab};
 }
 
-/* llama.cpp keeps the first layers on the host when fewer than all are sent to the devices, and with them embedding and
- * output matrix (--gpu-layers; one more than the layers sends everything). */
-static gp_stage_share on_devices(const gp_job *job, const gp_model *model, const gp_stage_share *share) {
-    gp_stage_share kept = *share;
-    int64_t layers = model->shape.layers, sent = layers + 1;
-    if (gp_known(job, GP_FIELD_GPU_LAYERS)) sent = gp_whole(job, GP_FIELD_GPU_LAYERS);
-    if (sent > layers) return kept;
-    kept.layers = share->layers * sent / layers;
-    kept.linear_params = share->layers > 0 ? share->linear_params / (uint64_t)share->layers * (uint64_t)kept.layers : 0;
-    kept.other_params = 0;
-    return kept;
+/* Weights by the format's bits, or by the tensors of a GGUF file, which other engines read too. */
+static gp_amount weights_of(const gp_model *model, const gp_layout *layout, const gp_stage_share *share) {
+    const gp_recipe *recipe = &layout->recipe;
+    if (recipe->mix < 0) return gp_weights_amount(share, recipe, 1);
+    int64_t first = gp_first_layer(model, layout, share->index);
+    gp_file_share file = {0, 0, 0, 0};
+    file.layers = share->layers == model->shape.layers ? recipe->file_layers
+                                                       : gp_quantize_layers(model, recipe->mix, first, share->layers);
+    if (share->first) file.embedding = recipe->file_embedding;
+    if (share->last) {
+        bool copied = recipe->file_output == 0 && !share->first;
+        file.output = copied ? recipe->file_embedding : recipe->file_output;
+        file.ends = recipe->file_ends;
+    }
+    return gp_weights_tensors_amount(&file, (double)layout->tp);
 }
 
-/* llama.cpp lays out n_ctx cells for all sequences together, in one stream or one per sequence. */
-static gp_amount llama_cache(const gp_job *job, const gp_model *model, const gp_layout *layout,
-                             const gp_stage_share *share, double *cells) {
-    const double padding = 256;
-    bool unified = gp_known(job, GP_FIELD_KV_UNIFIED) && gp_whole(job, GP_FIELD_KV_UNIFIED) != 0;
-    double all = (double)layout->context * (double)layout->sequences;
-    double streams = unified ? 1 : number(job, GP_FIELD_SEQUENCES, 1);
-    *cells = ceil(all / streams / padding) * padding;
-    return gp_kv_cache_amount((double)share->layers, (double)share->kv_heads, (double)model->shape.head_dim, streams,
-                              all / streams, padding, layout->recipe.kv_bits);
+/* Appends the cache of every group of layers; returns all of its bytes. */
+static double add_caches(const gp_cache *cache, const gp_layout *layout, double block, gp_stage_ledger *ledger) {
+    double sequences = (double)layout->sequences, context = (double)layout->context, bytes = 0;
+    for (int i = 0; i < cache->count; i++) {
+        const gp_cache_group *group = &cache->groups[i];
+        gp_amount amount = gp_kv_cache_amount(group, sequences, context, block, layout->recipe.kv_bits);
+        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
+        bytes += (double)amount.bytes;
+        if (group->index == 0) continue;
+        gp_amount index = gp_kv_index_amount(group, sequences, context, block);
+        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, index, spread_cache);
+        bytes += (double)index.bytes;
+    }
+    return bytes;
 }
 
-static void add_llama(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double library_ubatch = 512;
-    const gp_stage_share *share = &ledger->share;
-    double cells = 0;
-    gp_amount cache = llama_cache(job, model, layout, share, &cells);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, cache, spread_cache);
-    double ubatch = fmin(number(job, GP_FIELD_UBATCH, library_ubatch), cells);
-    double outputs = share->last ? fmin(number(job, GP_FIELD_OUTPUTS_MAX, ubatch), ubatch) : 0;
-    bool flash = gp_known(job, GP_FIELD_FLASH_ATTENTION) && gp_whole(job, GP_FIELD_FLASH_ATTENTION) != 0;
-    gp_engine_widths widths = widths_of(model, layout, share);
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
-                     gp_workspace_llama_amount(&widths, ubatch, outputs, cells, flash, model->shape.gated_ffn),
-                     spread_workspace);
-}
-
-static void add_transformers(const gp_job *job, const gp_model *model, const gp_layout *layout,
+static void add_transformers(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                              gp_stage_ledger *ledger) {
+    const double conv_bytes = 2, state_bytes = 4;
     const gp_stage_share *share = &ledger->share;
-    gp_amount cache = gp_kv_cache_amount((double)share->layers, (double)share->kv_heads,
-                                         (double)model->shape.head_dim, (double)layout->sequences,
-                                         (double)layout->context, 1, layout->recipe.kv_bits);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, cache, spread_cache);
+    double bytes = add_caches(cache, layout, 1, ledger);
+    if (cache->recurrent_layers > 0)
+        gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
+                         gp_recurrent_state_amount(cache, (double)layout->sequences, conv_bytes, state_bytes),
+                         spread_cache);
     double prompt = fmin(number(job, GP_FIELD_PROMPT, 0), (double)layout->context);
     double tokens = prompt * (double)layout->sequences;
     double logit_tokens = layout->recipe.prompt_logits ? tokens : (double)layout->sequences;
-    double layer_cache = (double)cache.bytes / (double)share->layers;
-    gp_engine_widths widths = widths_of(model, layout, share);
+    double layer_cache = bytes / (double)share->layers;
+    gp_engine_widths widths = widths_of(model, layout);
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL,
                      gp_workspace_transformers_amount(&widths, tokens, logit_tokens, floor(layer_cache)),
                      spread_workspace);
 }
 
-static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double block = 16, mib_per_layer = 18;
+/* In hybrids vLLM makes the page of the cache as large as the state of one recurrent layer, in steps of 16 tokens, and
+ * gives each state a page. Returns the tokens of a page. */
+static double add_states(const gp_cache *cache, const gp_layout *layout, gp_stage_ledger *ledger) {
+    const double block = 16, conv_bytes = 2, state_bytes = 4;
+    double sequences = (double)layout->sequences, layers = (double)cache->recurrent_layers;
+    if (cache->recurrent_layers == 0) return block;
+    if (cache->count == 0) {
+        gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
+                         gp_recurrent_state_amount(cache, sequences, conv_bytes, state_bytes), spread_cache);
+        return block;
+    }
+    double state = (cache->conv_elements * conv_bytes + cache->state_elements * state_bytes) / layers;
+    double token = (double)cache->groups[0].elements * layout->recipe.kv_bits / 8;
+    double tokens = fmax(1, ceil(state / (block * token))) * block;
+    gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
+                     gp_recurrent_pages_amount(layers, sequences, tokens * token), spread_cache);
+    return tokens;
+}
+
+static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
+                      gp_stage_ledger *ledger) {
+    const double mib_per_layer = 18;
     const gp_stage_share *share = &ledger->share;
-    gp_amount cache = gp_kv_cache_amount((double)share->layers, (double)share->kv_heads,
-                                         (double)model->shape.head_dim, (double)layout->sequences,
-                                         (double)layout->context, block, layout->recipe.kv_bits);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, cache, spread_cache);
-    gp_engine_widths widths = widths_of(model, layout, share);
+    double block = add_states(cache, layout, ledger);
+    add_caches(cache, layout, block, ledger);
+    gp_engine_widths widths = widths_of(model, layout);
     const gp_recipe *recipe = &layout->recipe;
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
                      gp_workspace_paged_amount(&widths, recipe->batched_tokens, recipe->prepared_sequences),
@@ -112,21 +137,19 @@ static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
 }
 
 void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const gp_recipe *recipe = &layout->recipe;
     ledger->phases = ALWAYS;
-    gp_amount weights = gp_weights_amount(&ledger->share, recipe, 1);
-    if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
-        uint64_t all = weights.bytes;
-        ledger->share = on_devices(job, model, &ledger->share);
-        weights = gp_weights_amount(&ledger->share, recipe, 1);
-        ledger->host_bytes = gp_sub_or_zero(all, weights.bytes);
+    if (layout->recipe.engine == GP_ENGINE_LLAMA_CPP) {
+        gp_ledger_llama(job, model, layout, ledger);
+        add_overhead(layout, ledger);
+        return;
     }
-    gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights, spread_weights);
-    if (recipe->engine == GP_ENGINE_LLAMA_CPP)
-        add_llama(job, model, layout, ledger);
-    else if (recipe->engine == GP_ENGINE_TRANSFORMERS)
-        add_transformers(job, model, layout, ledger);
+    const gp_stage_share *share = &ledger->share;
+    gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights_of(model, layout, share), spread_weights);
+    gp_cache cache;
+    gp_cache_of(model, layout->tp, gp_first_layer(model, layout, share->index), share->layers, &cache);
+    if (layout->recipe.engine == GP_ENGINE_TRANSFORMERS)
+        add_transformers(job, model, layout, &cache, ledger);
     else
-        add_paged(job, model, layout, ledger);
+        add_paged(job, model, layout, &cache, ledger);
     add_overhead(layout, ledger);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "quantize.h"
 
 /* One row per choice of train.framework, in its order. `reserved` is the allocator's surplus over what torch counts as
  * allocated: Megatron 1.03-1.09 (median 1.04 of 43 runs), FSDP2 1.20, FSDP1 1.27-1.36. */
@@ -87,6 +88,19 @@ static double weight_bytes(const gp_job *job, const gp_framework *framework) {
     return choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
 }
 
+/* The tensors of a GGUF file; its average stands for the format's bits where one figure is asked for. */
+static void set_file(const gp_model *model, gp_recipe *recipe) {
+    gp_file_bytes file;
+    gp_quantize(model, recipe->mix, &file);
+    recipe->file_layers = file.layers;
+    recipe->file_embedding = file.embedding;
+    recipe->file_output = file.output;
+    recipe->file_ends = file.ends;
+    double bytes = (double)file.layers + (double)file.embedding + (double)file.output + (double)file.ends;
+    recipe->linear_bits = recipe->other_bits = 8 * bytes / (double)(model->total_params - model->vision_params - model->audio_params);
+    recipe->whole_model = true;
+}
+
 static void set_format(const char *name, const gp_model *model, gp_recipe *recipe) {
     gp_format scratch;
     const gp_format *format = gp_format_find(name, &scratch);
@@ -94,6 +108,8 @@ static void set_format(const char *name, const gp_model *model, gp_recipe *recip
     recipe->other_bits = format != NULL ? format->other_bits : 16;
     recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
     recipe->whole_model = format != NULL && format->whole_model;
+    recipe->mix = format != NULL ? gp_mix_find(format->name) : -1;
+    if (recipe->mix >= 0) set_file(model, recipe);
 }
 
 /* QLoRA, and LoRA over a base that the job names a packed format for. */
@@ -294,6 +310,34 @@ static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
         recipe->prepared_sequences = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
 }
 
+/* Graphs of src/models/ in llama.cpp whose buffers differ from Llama's: rows of the hidden width alive in the
+ * feed-forward block and beside the logits, and whether the queries' rows are alive in the former. */
+static void set_graph(const gp_model *model, gp_recipe *recipe) {
+    static const struct {
+        const char *prefix; /* of model_type */
+        double ffn_rows, logit_rows;
+        bool ffn_query;
+    } graphs[] = {
+        {"gemma", 3, 1, true},      {"phi3", 3, 1, false},        {"gpt2", 4, 2, false},    {"starcoder2", 4, 2, false},
+        {"mamba", 4, 2, false},     {"qwen3_next", 4, 2, false},  {"qwen3_5", 4, 2, false}, {"deepseek", 4, 2, false},
+        {"gpt_oss", 4, 2, false},   {"granitemoehybrid", 4, 3, false},
+    };
+    const char *type = model->shape.model_type != NULL ? model->shape.model_type : "";
+    recipe->ffn_rows = 4;
+    recipe->logit_rows = 1;
+    for (size_t i = 0; i < sizeof graphs / sizeof graphs[0]; i++) {
+        if (!begins_with(type, graphs[i].prefix)) continue;
+        recipe->ffn_rows = graphs[i].ffn_rows;
+        recipe->logit_rows = graphs[i].logit_rows;
+        recipe->ffn_query = graphs[i].ffn_query;
+    }
+    /* A window on every layer is not used, nor is Qwen's on the last ones. */
+    bool full = false;
+    for (int i = 0; i < model->kind_count; i++)
+        full = full || (model->kinds[i].cache_keys > 0 && model->kinds[i].window == 0);
+    recipe->ignores_windows = !full || begins_with(type, "qwen");
+}
+
 /* A whole model in the recipe's bits; layers beyond the map are alike. */
 static double model_bits(const gp_model *model, const gp_recipe *recipe) {
     uint64_t linear = 0;
@@ -310,21 +354,26 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
         recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);
         recipe->whole_model = true;
+        recipe->mix = -1;
     }
     if (gp_weights_are_file(job)) {
         recipe->file_bytes = job->model.file_bytes;
         recipe->model_bits = model_bits(model, recipe);
+        recipe->mix = -1; /* the file's own bytes count more than what its mix would give */
     }
     recipe->kv_bits = gp_kv_bits(text_of(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
     recipe->engine = engine_of(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
+    if (recipe->engine == GP_ENGINE_LLAMA_CPP) set_graph(model, recipe);
     recipe->prompt_logits = computes_prompt_logits(text_of(job, GP_FIELD_ENGINE_VERSION));
 }
 
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
-    *recipe = (gp_recipe){.linear_bits = 16, .other_bits = 16, .textbook_bits = 16, .kv_bits = 16};
+    *recipe = (gp_recipe){.linear_bits = 16, .other_bits = 16, .textbook_bits = 16, .kv_bits = 16, .mix = -1};
     recipe->on_host = strcmp(job->gpu.name, "cpu") == 0;
+    const gp_gpu_row *row = gp_catalog_find_gpu(job->gpu.custom ? job->gpu.like : job->gpu.name);
+    recipe->unified_memory = row != NULL && strcmp(row->vendor, "Apple") == 0;
     if (gp_is_training(job))
         build_training(job, model, recipe);
     else

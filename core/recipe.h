@@ -48,6 +48,9 @@ typedef struct {
     double textbook_bits;           /* the course notes' round figure for the same format */
     bool whole_model;               /* linear_bits is an average over all tensors */
     bool on_host;                   /* the device is the host: no CUDA context, no allocator pool */
+    bool unified_memory;            /* host and device share theirs (Apple) */
+    int mix;                        /* of a GGUF file (quantize.h), -1 = none; its tensors' bytes: */
+    uint64_t file_layers, file_embedding, file_output, file_ends;
     /* Training. */
     const gp_framework *framework;
     double gradient_bytes, master_bytes; /* per trainable parameter, 0 = none */
@@ -75,6 +78,10 @@ typedef struct {
     gp_engine_kind engine;
     double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
+    /* How llama.cpp builds the graph of this architecture. */
+    bool ignores_windows;                /* gives windowed layers a whole cache */
+    bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
+    double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
 } gp_recipe;
 
 /* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */

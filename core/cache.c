@@ -1,0 +1,64 @@
+#include "cache.h"
+
+#include <math.h>
+
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+static bool is_alike(const gp_cache_group *a, const gp_cache_group *b) {
+    return a->window == b->window && a->kv_heads == b->kv_heads && a->elements == b->elements && a->index == b->index;
+}
+
+static void add_group(gp_cache *cache, const gp_cache_group *group) {
+    for (int i = 0; i < cache->count; i++) {
+        if (!is_alike(&cache->groups[i], group)) continue;
+        cache->groups[i].layers += group->layers;
+        return;
+    }
+    cache->groups[cache->count++] = *group;
+}
+
+static void add_kind(gp_cache *cache, const gp_layer *layer, int64_t tp, int64_t layers) {
+    if (layer->conv_state > 0 || layer->recurrent_state > 0) {
+        cache->recurrent_layers += layers;
+        cache->conv_elements += (double)layer->conv_state * (double)layers / (double)tp;
+        cache->state_elements += (double)layer->recurrent_state * (double)layers / (double)tp;
+    }
+    if (layer->cache_keys == 0) return;
+    gp_cache_group group = {.layers = layers, .window = layer->window, .index = layer->cache_index};
+    if (layer->kind.attention == GP_ATTENTION_LATENT) {
+        group.elements = layer->cache_keys + layer->cache_values;
+    } else {
+        int64_t heads = layer->kind.kv_heads > 0 ? layer->kind.kv_heads : 1;
+        group.kv_heads = ceil_div(heads, tp);
+        group.head_dim = layer->cache_keys / heads;
+        group.elements = group.kv_heads * (layer->cache_keys / heads + layer->cache_values / heads);
+    }
+    add_group(cache, &group);
+}
+
+void gp_cache_of(const gp_model *model, int64_t tp, int64_t first, int64_t count, gp_cache *cache) {
+    int64_t layers[GP_KINDS_MAX];
+    cache->count = 0;
+    cache->recurrent_layers = 0;
+    cache->conv_elements = cache->state_elements = 0;
+    gp_model_kinds_of(model, first, count, layers);
+    for (int kind = 0; kind < model->kind_count; kind++)
+        if (layers[kind] > 0) add_kind(cache, &model->kinds[kind], tp, layers[kind]);
+}
+
+int64_t gp_first_layer(const gp_model *model, const gp_layout *layout, int64_t stage) {
+    int64_t each = model->shape.layers / layout->pp, more = model->shape.layers % layout->pp;
+    return stage * each + (stage < more ? stage : more);
+}
+
+double gp_index_bytes(int64_t index) { return (double)index + 4 * ceil((double)index / 128); }
+
+double gp_cache_token_bytes(const gp_cache *cache, double bits) {
+    double bytes = 0;
+    for (int i = 0; i < cache->count; i++) {
+        const gp_cache_group *group = &cache->groups[i];
+        double token = (double)group->elements * bits / 8 + gp_index_bytes(group->index);
+        bytes += (double)group->layers * token;
+    }
+    return bytes;
+}
