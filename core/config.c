@@ -234,7 +234,7 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
 
 bool gp_config_structure(const char *model_type, gp_shape *shape) {
     const gp_family *family = gp_family_find(model_type);
-    if (family == NULL) return false;
+    if (family == NULL || (family->traits & (GP_OWN_LAYERS | GP_MLA)) != 0) return false;
     gp_family_structure(family, shape);
     shape->learned_positions = (family->traits & GP_LEARNED) != 0 ? shape->max_context : 0;
     return true;

@@ -8,14 +8,15 @@
 
 struct cJSON;
 
-/* Reads the dense decoder families. Missing keys take the family's own defaults (as in the transformers library).
- * Faults become rows of `diagnostics` under `path` ("model.config"); a model_type that is not a dense decoder gives
- * UNSUPPORTED_ARCHITECTURE. Returns false when the shape cannot be used. All dimensions of a returned shape are within
+/* Reads every family of core/config_families.c, the language model of a multimodal config from its text_config, its
+ * towers from vision_config. Missing keys take the family's own defaults (as in the transformers library). Faults become
+ * rows of `diagnostics` under `path` ("model.config"); an unknown model_type gives UNSUPPORTED_ARCHITECTURE. Returns false when the shape cannot be used. All dimensions of a returned shape are within
  * 1 … 2^31 so that products stay far below 2^63. */
 bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics);
 
 /* Gives `shape`, whose dimensions are set, the structure of a family: norms, biases, gating, tying, and a table of
- * max_context learned positions where the family has one. False when this version does not know the model_type. */
+ * max_context learned positions where the family has one. False when this version does not know the model_type, or when
+ * its layers are unlike in ways that a name does not tell. */
 bool gp_config_structure(const char *model_type, gp_shape *shape);
 
 #endif

@@ -66,6 +66,12 @@ typedef struct {
 
 /* The model as the request states it; model.h turns it into a structure. Absent numbers are 0. */
 typedef enum { GP_MODEL_NONE, GP_MODEL_NAMED, GP_MODEL_SHAPES, GP_MODEL_CONFIG } gp_model_source;
+/* The `moe` object of explicit shapes. */
+typedef struct {
+    int64_t experts, topk, ffn, shared, shared_ffn, dense_layers, interleave;
+    const struct cJSON *layer_freq; /* which layers have experts, as Megatron states it; borrowed, NULL = absent */
+} gp_moe_request;
+
 typedef struct {
     gp_model_source source;
     char name[GP_TEXT_BYTES]; /* id or alias (NAMED), or the label given beside shapes */
@@ -80,6 +86,7 @@ typedef struct {
     char file_weights[GP_TEXT_BYTES]; /* format of the file that the model was imported from, or "" */
     double file_bytes;    /* of its tensors: the weights, as long as infer.weights is that format; 0 = absent */
     bool has_moe;         /* a `moe` object with at least one value was given */
+    gp_moe_request moe;
     const struct cJSON *config; /* CONFIG: the config.json, borrowed from the request's tree */
 } gp_model_request;
 

@@ -13,7 +13,7 @@
 #define DIMENSION(key, link) STORED("model." #key, WHOLE, 1, DIMENSION_MAX, link, model.key)
 #define STRUCTURE(key, link) STORED("model." #key, SWITCH, 0, 1, link, model.key)
 #define WORDS(key, link) STORED("model." #key, TEXT, 0, 0, link, model.key)
-#define EXPERTS(key, min) PART("model.moe." #key, WHOLE, min, DIMENSION_MAX, "moe." #key)
+#define EXPERTS(key, min) STORED("model.moe." #key, WHOLE, min, DIMENSION_MAX, "moe." #key, model.moe.key)
 
 static const gp_part parts[] = {
     PART("model", MODEL, 0, 0, "model"),

@@ -323,8 +323,9 @@ static void read_noted(reader *to, const cJSON *item, const gp_part *part) {
     }
     if (strcmp(part->path, "infer.tensor_types") == 0) {
         to->job->tensor_types_given = true;
-    } else if (strcmp(part->path, "model.moe.layer_freq") != 0) {
-        /* Experts are judged as a whole, with the model. */
+    } else if (strcmp(part->path, "model.moe.layer_freq") == 0) {
+        to->job->model.moe.layer_freq = item;
+    } else {
         note_item(to, item, part->path);
     }
 }

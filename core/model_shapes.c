@@ -129,17 +129,19 @@ typedef struct {
     gp_norm norm;
     bool gated, qkv_bias, bias, qk_norm;
     learned positions;
+    bool expert_bias; /* biases of experts and router, sinks: for mixtures alone */
 } structure;
 
 static const structure structures[] = {
-    {"llama", GP_NORM_RMS, true, false, false, false, NOT_LEARNED},
-    {"qwen2", GP_NORM_RMS, true, true, false, false, NOT_LEARNED},
-    {"qwen3", GP_NORM_RMS, true, false, false, true, NOT_LEARNED},
-    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_SEQUENCE},
-    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_2048},
-    {"gpt_neox", GP_NORM_LAYER, false, true, true, false, NOT_LEARNED},
-    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, LEARNED_SEQUENCE},
-    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, NOT_LEARNED},
+    {"llama", GP_NORM_RMS, true, false, false, false, NOT_LEARNED, false},
+    {"qwen2", GP_NORM_RMS, true, true, false, false, NOT_LEARNED, false},
+    {"qwen3", GP_NORM_RMS, true, false, false, true, NOT_LEARNED, false},
+    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_SEQUENCE, false},
+    {"gpt2", GP_NORM_LAYER, false, true, true, false, LEARNED_2048, false},
+    {"gpt_neox", GP_NORM_LAYER, false, true, true, false, NOT_LEARNED, false},
+    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, LEARNED_SEQUENCE, false},
+    {"mpt", GP_NORM_LAYER_NO_BIAS, false, false, false, false, NOT_LEARNED, false},
+    {"gpt_oss", GP_NORM_RMS, true, true, true, false, NOT_LEARNED, true},
 };
 enum { STRUCTURE_COUNT = sizeof structures / sizeof structures[0], GPT_BLOCK = 3 };
 
@@ -148,6 +150,7 @@ static bool agrees(int stated, bool value) {
 }
 
 static bool is_allowed(const structure *candidate, const gp_model_request *request) {
+    if (candidate->expert_bias && !request->has_moe) return false;
     return agrees(request->gated_ffn, candidate->gated) && agrees(request->bias, candidate->bias) &&
            agrees(request->qkv_bias, candidate->qkv_bias) && agrees(request->qk_norm, candidate->qk_norm);
 }
@@ -175,6 +178,7 @@ static gp_shape with_structure(const filler *fill, const structure *candidate, b
     shape.qkv_bias = candidate->qkv_bias;
     shape.output_bias = shape.ffn_bias = candidate->bias;
     shape.qk_norm = candidate->qk_norm;
+    shape.experts.bias = shape.experts.router_bias = shape.sinks = candidate->expert_bias;
     shape.tied_embeddings = tied;
     shape.model_type = candidate->model_type;
     shape.learned_positions = positions_of(fill, candidate->positions);
@@ -205,7 +209,7 @@ static gp_shape nearest_structure(const filler *fill) {
     for (int i = 0; i < STRUCTURE_COUNT; i++) any = any || is_allowed(&structures[i], request);
     gp_shape best = with_structure(fill, &structures[0], false);
     for (int i = 0; i < STRUCTURE_COUNT && smallest > rounding; i++) {
-        if (any && !is_allowed(&structures[i], request)) continue;
+        if (any ? !is_allowed(&structures[i], request) : structures[i].expert_bias) continue;
         for (int tied = 0; tied <= 1 && smallest > rounding; tied++) {
             if (!agrees(request->tied_embeddings, tied != 0)) continue;
             gp_shape shape = with_structure(fill, &structures[i], tied != 0);
@@ -222,6 +226,7 @@ static gp_shape nearest_structure(const filler *fill) {
 static gp_shape usual_structure(const filler *fill) {
     const gp_shape *shape = fill->shape;
     bool gpt = shape->ffn == 4 * shape->hidden && shape->kv_heads == shape->heads;
+    if (fill->request->has_moe) gpt = false;
     if (fill->request->gated_ffn >= 0) gpt = fill->request->gated_ffn == 0;
     return with_structure(fill, &structures[gpt ? GPT_BLOCK : 0], false);
 }
@@ -277,19 +282,13 @@ static bool take_style(filler *fill) {
 }
 
 static bool check_supported(const gp_model_request *request, gp_diagnostics *diagnostics) {
-    static const char *const full[] = {"", "MHA", "GQA", "MQA", "full", "causal", "softmax"};
-    bool known = false;
-    for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) {
-        known = known || gp_text_is_folded(full[i], request->attention, strlen(request->attention));
+    static const char *const known[] = {"", "MHA", "GQA", "MQA", "full", "causal", "softmax", "MLA"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (gp_text_is_folded(known[i], request->attention, strlen(request->attention))) return true;
     }
-    if (request->has_moe) {
-        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.moe"), "value", "moe");
-    }
-    if (!known) {
-        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"), "value",
-                      request->attention);
-    }
-    return known && !request->has_moe;
+    gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"), "value",
+                  request->attention);
+    return false;
 }
 
 /* An FFN of one column and still too many parameters: the size does not hold the rest. */
@@ -306,6 +305,9 @@ bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_s
     filler fill = {request, shape, diagnostics, sequence, false};
     if (!check_supported(request, diagnostics) || !fill_size(&fill) || !fill_heads(&fill)) return false;
     fill_rest(&fill);
+    bool sparse = request->has_moe || gp_request_is_latent(request);
+    if (sparse && gp_shape_of_catalogue(request, shape, diagnostics)) return true;
+    if (sparse && !gp_shape_take_sparse(request, shape, diagnostics)) return false;
     if (request->style[0] != '\0') return take_style(&fill) && check_size(&fill);
     *shape = request->params > 0 && !fill.scaled ? nearest_structure(&fill) : usual_structure(&fill);
     if (!check_size(&fill)) return false;

@@ -20,6 +20,16 @@ bool gp_request_is_name(const gp_model_request *request);
 bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_shape *shape,
                          gp_diagnostics *diagnostics);
 
+/* True for "attention":"MLA". */
+bool gp_request_is_latent(const gp_model_request *request);
+/* The shape of a catalogue row, when the request states experts or latent attention in just that row's dimensions:
+ * vocabulary and tying are the request's, and the count agrees within 2 % when one is stated. Noted as
+ * STRUCTURE_CHOSEN. */
+bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics);
+/* Experts, the layers that have them, and latent attention, as the request states them; what it leaves open of the
+ * latter is DeepSeek's. Dimensions of `shape` are set. Returns false after an error row. */
+bool gp_shape_take_sparse(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics);
+
 /* Parameters of a shape. */
 double gp_shape_params(const gp_shape *shape);
 /* Sets ffn so that the count is as near to `params` as it can be. */

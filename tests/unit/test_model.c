@@ -198,7 +198,10 @@ static void styles_fix_the_structure(void **state) {
                       "\"style\":\"gpt2\"}"));
     const uint64_t layer = 4 * h * h + 4 * h + 8 * h * h + 4 * h + h + 4 * h;
     assert_int_equal(model.total_params, 2 * layer + 2 * h + (vocab + 64) * h);
-    assert_false(infer("{" SMALL ",\"style\":\"mixtral\"}"));
+    assert_true(infer("{" SMALL ",\"style\":\"mixtral\",\"moe\":{\"experts\":8,\"topk\":2}}"));
+    assert_int_equal(model.total_params, llama + 2 * (7 * 3 * h * f + 8 * h));
+    assert_int_equal(model.active_params, llama + 2 * (3 * h * f + 8 * h));
+    assert_false(infer("{" SMALL ",\"style\":\"jamba\"}"));
     assert_true(has(GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.style"));
 }
 
@@ -284,10 +287,13 @@ static void contradictions_are_refused(void **state) {
         {"{\"layers\":2,\"hidden\":256,\"heads\":4,\"kv_heads\":8}", GP_CODE_INCONSISTENT_MODEL, "model.kv_heads"},
         {"{\"layers\":2,\"hidden\":256,\"head_dim\":100}", GP_CODE_INCONSISTENT_MODEL, "model.head_dim"},
         {"{\"layers\":80,\"hidden\":8192,\"params\":1000000}", GP_CODE_INCONSISTENT_MODEL, "model.params"},
-        {"{\"layers\":2,\"hidden\":256,\"moe\":{\"experts\":8}}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.moe"},
-        {"{\"layers\":2,\"hidden\":256,\"attention\":\"MLA\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"},
+        {"{\"layers\":2,\"hidden\":256,\"moe\":{\"experts\":8}}", GP_CODE_INCOMPLETE_MODEL, "model.moe"},
+        {"{\"layers\":2,\"hidden\":256,\"moe\":{\"experts\":8,\"topk\":9,\"ffn\":64}}",
+         GP_CODE_INCONSISTENT_MODEL, "model.moe.topk"},
+        {"{\"layers\":2,\"hidden\":256,\"attention\":\"linear\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.attention"},
         {"{\"layers\":2147483647,\"hidden\":2147483647}", GP_CODE_NUMBER_TOO_LARGE, "model"},
-        {"{\"config\":{\"model_type\":\"gpt_oss\"}}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
+        {"{\"config\":{\"model_type\":\"gpt_oss\"}}", GP_CODE_INCOMPLETE_MODEL, "model.config.num_hidden_layers"},
+        {"{\"config\":{\"model_type\":\"deepseek_v4\"}}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bool built = infer(rows[i].text);
@@ -297,6 +303,37 @@ static void contradictions_are_refused(void **state) {
     assert_false(has(GP_CODE_COUNT_DIFFERS, "model.params"));
     assert_true(infer("{\"layers\":2,\"hidden\":256,\"ffn\":512,\"vocab\":1000,\"params\":9e9}"));
     assert_true(has(GP_CODE_COUNT_DIFFERS, "model.params"));
+}
+
+/* Rows of published runs: structure from the catalogue's row of the same dimensions, else the stated experts with
+ * DeepSeek's latent attention. */
+static void experts_and_latents_are_taken(void **state) {
+    (void)state;
+    assert_true(infer("{\"layers\":61,\"hidden\":7168,\"heads\":128,\"ffn\":18432,\"vocab\":129280,\"attention\":\"MLA\","
+                      "\"params\":671.03e9,\"moe\":{\"experts\":256,\"topk\":8,\"ffn\":2048,\"shared\":1}}"));
+    assert_int_equal(model.total_params, 671026419200);
+    assert_true(has(GP_CODE_STRUCTURE_CHOSEN, "model"));
+    assert_true(infer("{\"layers\":4,\"hidden\":7168,\"heads\":128,\"ffn\":18432,\"vocab\":129280,\"attention\":\"MLA\","
+                      "\"tied_embeddings\":false,\"params\":36.959e9,"
+                      "\"moe\":{\"experts\":256,\"topk\":8,\"ffn\":2048,\"shared_ffn\":2048,\"dense_layers\":1}}"));
+    assert_int_equal(model.total_params, 36958707456);
+    assert_true(has(GP_CODE_STRUCTURE_CHOSEN, "model.attention"));
+    assert_int_equal(model.kind_count, 2);
+    assert_int_equal(gp_model_layer(&model, 0)->expert_params, 0);
+    assert_int_equal(gp_model_layer(&model, 3)->cache_keys, 576);
+    static const char *const frequencies[] = {"\"([0]*3+[1]*11)\"", "[0,0,0,1,1,1,1,1,1,1,1,1,1,1]"};
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"layers\":14,\"hidden\":256,\"ffn\":512,\"moe\":{\"experts\":4,\"topk\":2,"
+                 "\"ffn\":64,\"layer_freq\":%s}}", frequencies[i]);
+        assert_true(infer(text));
+        assert_int_equal(model.kind_layers[0], 3);
+        assert_int_equal(model.kind_layers[1], 11);
+    }
+    assert_true(infer("{\"layers\":6,\"hidden\":256,\"ffn\":512,\"moe\":{\"experts\":4,\"topk\":1,\"ffn\":64,"
+                      "\"interleave\":2}}"));
+    assert_int_equal(gp_model_layer(&model, 0)->expert_params, 0);
+    assert_true(gp_model_layer(&model, 1)->expert_params > 0);
 }
 
 /* ---- The scaled family ---- */
@@ -397,6 +434,7 @@ int main(void) {
         cmocka_unit_test(learned_positions_follow_the_sequence),
         cmocka_unit_test(what_is_open_is_filled_in),
         cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(experts_and_latents_are_taken),
         cmocka_unit_test(the_family_passes_through_the_published_line),
         cmocka_unit_test(every_size_has_a_member),
         cmocka_unit_test(adapters_count_rank_times_both_sides),
