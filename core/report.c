@@ -1,6 +1,8 @@
 #include "report.h"
 
 #include "gpuplan.h"
+#include "quantize.h"
+#include "quantity.h"
 
 void gp_report_begin(gp_writer *writer, const char *op) {
     gp_write_open(writer, NULL, '{');
@@ -167,6 +169,21 @@ static void write_cache(gp_writer *writer, const gp_kv_figures *kv) {
     gp_write_close(writer, '}');
 }
 
+/* The tensors of a GGUF file by type. */
+static void write_file(gp_writer *writer, const gp_plan *plan) {
+    if (plan->layout.recipe.mix < 0) return;
+    gp_file_bytes file;
+    gp_quantize(&plan->model, plan->layout.recipe.mix, &file);
+    uint64_t bytes = gp_add(gp_add(file.embedding, file.output), gp_add(file.ends, file.layers));
+    gp_write_open(writer, "file", '{');
+    gp_write_bytes(writer, "tensor_bytes", bytes);
+    gp_write_open(writer, "bytes_by_type", '{');
+    for (int type = 0; type < GP_GGML_COUNT; type++)
+        gp_write_known(writer, gp_ggml_info((gp_ggml_type)type)->name, (double)file.by_type[type]);
+    gp_write_close(writer, '}');
+    gp_write_close(writer, '}');
+}
+
 static void write_time(gp_writer *writer, const gp_time_figures *time) {
     if (!(time->step_s > 0 || time->bubble > 0 || time->efficiency > 0)) return;
     gp_write_open(writer, "time", '{');
@@ -190,6 +207,7 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
     write_parallel(writer, plan);
     gp_report_memory(writer, plan, brief);
     if (!gp_is_training(&plan->job)) write_cache(writer, &plan->kv);
+    if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
