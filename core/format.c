@@ -28,11 +28,14 @@ static double round_figure(double bits) {
 }
 
 /* EXL2: the stated bits hold for the linear layers, scales included; the embedding stays 16 bit.
- * turboderp-org/exllamav2 doc/convert.md. */
-static const gp_format *exl2(const char *rest, gp_format *scratch) {
+ * turboderp-org/exllamav2 doc/convert.md. EXL3 adds two 16-bit vectors for each matrix, some hundredths of a bit.
+ * turboderp-org/exllamav3 doc/exl3.md. */
+static const gp_format *exl(const char *rest, double least, const gp_format *family, gp_format *scratch) {
     double bits = read_decimal(rest, &rest);
-    if (*rest != '\0' || bits < 2 || bits > 8.5) return NULL;
-    *scratch = (gp_format){"exl2", bits, 0, 16, round_figure(bits), false, "turboderp-org/exllamav2 doc/convert.md"};
+    if (*rest != '\0' || bits < least || bits > 8.5) return NULL;
+    *scratch = *family;
+    scratch->linear_bits = bits;
+    scratch->textbook_bits = round_figure(bits);
     return scratch;
 }
 
@@ -47,7 +50,7 @@ static const gp_format *mlx(const char *rest, gp_format *scratch) {
                  (group == 32 || group == 64 || group == 128);
     if (*rest != '\0' || !known) return NULL;
     double all = bits + 32 / group;
-    *scratch = (gp_format){"mlx", all, 0, all, round_figure(bits), true,
+    *scratch = (gp_format){"mlx", all, all, round_figure(bits), true,
                            "ml-explore/mlx python/mlx/nn/layers/quantized.py: q + (16 + 16) / group"};
     return scratch;
 }
@@ -63,16 +66,14 @@ static void drop_repacking(char *key) {
 const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     char key[GP_FORMAT_KEY_BYTES];
     gp_key_of_format(name, key);
-    if (strncmp(key, "exl2:", 5) == 0) return exl2(key + 5, scratch);
+    static const gp_format exl2 = {"exl2", 0, 16, 0, false, "turboderp-org/exllamav2 doc/convert.md"};
+    static const gp_format exl3 = {"exl3", 0, 16, 0, false, "turboderp-org/exllamav3 doc/exl3.md"};
+    if (strncmp(key, "exl2:", 5) == 0) return exl(key + 5, 2, &exl2, scratch);
+    if (strncmp(key, "exl3:", 5) == 0) return exl(key + 5, 1, &exl3, scratch);
     if (strncmp(key, "mlx:", 4) == 0) return mlx(key + 4, scratch);
     if (strncmp(key, "gguf:", 5) == 0) drop_repacking(key);
     int row = gp_name_find(gp_data_format_names, key);
     return row < 0 ? NULL : &gp_data_formats[row];
-}
-
-double gp_format_bits(const gp_format *format, double params) {
-    bool large = format->large_bits > 0 && params >= GP_LARGE_MODEL_PARAMS;
-    return large ? format->large_bits : format->linear_bits;
 }
 
 const char *gp_format_nearest(const char *name) {

@@ -331,20 +331,41 @@ static void put_ends(walk *at) {
     bytes->ends = gp_add(bytes->ends, put_floats(at, extra - rows * (uint64_t)width));
 }
 
+/* Layers beyond these are alike in every model; a file has fewer by far. */
+enum { LAYERS_WALKED = 4096 };
+
+static uint64_t put_layers(walk *at, int64_t first, int64_t count) {
+    int64_t end = first + count < LAYERS_WALKED ? first + count : LAYERS_WALKED;
+    uint64_t bytes = 0, last = 0;
+    for (int64_t i = 0; i < end; i++) {
+        last = put_layer(at, gp_model_layer(at->model, i));
+        if (i >= first) bytes = gp_add(bytes, last);
+    }
+    int64_t beyond = first > LAYERS_WALKED ? count : first + count - end;
+    return gp_add(bytes, gp_mul(last, (uint64_t)beyond));
+}
+
 void gp_quantize(const gp_model *model, int mix, gp_file_bytes *bytes) {
     *bytes = (gp_file_bytes){0};
     walk at = begin(model, mix, bytes);
-    for (int64_t i = 0; i < model->shape.layers; i++) bytes->layers = gp_add(bytes->layers, put_layer(&at, gp_model_layer(model, i)));
+    bytes->layers = put_layers(&at, 0, model->shape.layers);
     put_ends(&at);
 }
 
 uint64_t gp_quantize_layers(const gp_model *model, int mix, int64_t first, int64_t count) {
     gp_file_bytes unused = {0};
     walk at = begin(model, mix, &unused);
-    uint64_t bytes = 0;
-    for (int64_t i = 0; i < first + count; i++) {
-        uint64_t layer = put_layer(&at, gp_model_layer(model, i));
-        if (i >= first) bytes = gp_add(bytes, layer);
-    }
-    return bytes;
+    return put_layers(&at, first, count);
+}
+
+uint64_t gp_file_extra(const gp_model *model, const gp_file_bytes *bytes) {
+    const uint64_t entry = 45;
+    const gp_shape *shape = &model->shape;
+    uint64_t vocabulary = gp_mul(entry, (uint64_t)shape->vocab), layer_params = 0;
+    bool kept = shape->model_type != NULL && strcmp(shape->model_type, "glm4_moe") == 0;
+    if (!kept || model->mtp_params == 0) return vocabulary;
+    for (int i = 0; i < model->kind_count; i++)
+        layer_params = gp_add(layer_params, gp_mul((uint64_t)model->kind_layers[i], model->kinds[i].params));
+    double bytes_per_param = (double)bytes->layers / (double)layer_params;
+    return gp_add(vocabulary, gp_bytes_from_double(bytes_per_param * (double)model->mtp_params));
 }

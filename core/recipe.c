@@ -104,7 +104,7 @@ static void set_file(const gp_model *model, gp_recipe *recipe) {
 static void set_format(const char *name, const gp_model *model, gp_recipe *recipe) {
     gp_format scratch;
     const gp_format *format = gp_format_find(name, &scratch);
-    recipe->linear_bits = format != NULL ? gp_format_bits(format, (double)model->total_params) : 16;
+    recipe->linear_bits = format != NULL ? format->linear_bits : 16;
     recipe->other_bits = format != NULL ? format->other_bits : 16;
     recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
     recipe->whole_model = format != NULL && format->whole_model;

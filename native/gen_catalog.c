@@ -372,7 +372,6 @@ static void write_formats(const cJSON *formats) {
         fputs("    {", out);
         write_text_field("name", name);
         write_field("linear_bits", "%.17g", number_of(row, "linear_bits"));
-        write_field("large_bits", "%.17g", number_of(row, "large_bits"));
         write_field("other_bits", "%.17g", number_of(row, "other_bits"));
         write_field("textbook_bits", "%.17g", number_of(row, "textbook_bits"));
         write_switch("whole_model", is_true(row, "whole_model"));
