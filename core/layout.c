@@ -14,10 +14,18 @@ static int64_t product(int64_t a, int64_t b) {
     return value > GP_EXACT_MAX ? (int64_t)GP_EXACT_MAX : (int64_t)value;
 }
 
+/* Heads that tensor parallelism divides. A model without attention is split along its recurrent heads or channels. */
+static int64_t split_heads(const gp_model *model) {
+    const gp_state_space *ssm = &model->shape.recurrent;
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kinds[i].kind.attention != GP_ATTENTION_NONE) return model->shape.heads;
+    return at_least_one(ssm->heads > 0 ? ssm->heads : ssm->inner);
+}
+
 /* The whole node's GPUs as far as the heads allow: the largest divisor of the count that divides the heads and that
  * the KV heads divide or are divided by. */
 static int64_t widest_tensor_parallel(const gp_model *model, int64_t gpus, int64_t per_node) {
-    int64_t heads = model->shape.heads, kv_heads = at_least_one(model->shape.kv_heads);
+    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads);
     int64_t limit = gpus < per_node ? gpus : per_node;
     for (int64_t tp = limit; tp > 1; tp--) {
         bool kv_even = kv_heads % tp == 0 || tp % kv_heads == 0;
@@ -47,6 +55,7 @@ static void read_inference(const gp_job *job, const gp_model *model, gp_layout *
     bool split_open = !gp_known(job, GP_FIELD_INFER_TP);
     layout->tp = degree(job, GP_FIELD_INFER_TP, 1);
     layout->pp = degree(job, GP_FIELD_INFER_PP, 1);
+    layout->ep = degree(job, GP_FIELD_INFER_EP, 1);
     int64_t replicas = degree(job, GP_FIELD_INFER_DP, 1);
     int64_t gpus = layout->gpus % replicas == 0 ? layout->gpus / replicas : layout->gpus;
     if (split_open && stages_open && by_layers)
@@ -63,7 +72,7 @@ static void settle_sequences(const gp_job *job, gp_layout *layout) {
 }
 
 static void check_heads(const gp_layout *layout, const gp_model *model, const char *path, gp_diagnostics *diagnostics) {
-    int64_t heads = model->shape.heads, kv_heads = at_least_one(model->shape.kv_heads), tp = layout->tp;
+    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads), tp = layout->tp;
     bool kv_even = kv_heads % tp == 0 || tp % kv_heads == 0;
     if (heads % tp != 0 || !kv_even) {
         gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_HEADS_NOT_DIVISIBLE, path);
@@ -145,11 +154,12 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     return !has_error(diagnostics, before);
 }
 
-/* Share of one matrix on one tensor-parallel rank. KV heads that are fewer than the ranks are copied. */
-static uint64_t matrix_share(const gp_matrix *matrix, const gp_shape *shape, int64_t tp) {
+/* Elements of one copy of a matrix on one tensor-parallel rank. KV heads that are fewer than the ranks are copied. */
+static uint64_t matrix_share(const gp_matrix *matrix, int64_t kv_heads, int64_t tp) {
     uint64_t whole = gp_mul((uint64_t)matrix->inputs, (uint64_t)matrix->outputs);
+    if (matrix->split == GP_SPLIT_COPIED) return whole;
     if (matrix->split != GP_SPLIT_KV_COLUMN) return gp_div_ceil(whole, (uint64_t)tp);
-    int64_t kv_heads = at_least_one(shape->kv_heads);
+    kv_heads = at_least_one(kv_heads);
     return gp_mul(whole / (uint64_t)kv_heads, (uint64_t)ceil_div(kv_heads, tp));
 }
 
@@ -157,40 +167,70 @@ static uint64_t matrix_share(const gp_matrix *matrix, const gp_shape *shape, int
 static uint64_t bias_share(const gp_matrix *matrix, int64_t tp) {
     if (!matrix->bias) return 0;
     uint64_t outputs = (uint64_t)matrix->outputs;
-    return matrix->split == GP_SPLIT_ROW ? outputs : gp_div_ceil(outputs, (uint64_t)tp);
+    bool whole = matrix->split == GP_SPLIT_ROW || matrix->split == GP_SPLIT_COPIED;
+    return whole ? outputs : gp_div_ceil(outputs, (uint64_t)tp);
 }
 
 /* Elements of the two adapter matrices on one rank: the factor on the unsplit side is copied. */
 static uint64_t adapter_share(const gp_matrix *matrix, uint64_t rank, int64_t tp) {
-    uint64_t inputs = (uint64_t)matrix->inputs, outputs = (uint64_t)matrix->outputs, ways = (uint64_t)tp;
+    uint64_t inputs = (uint64_t)matrix->inputs, outputs = (uint64_t)matrix->outputs;
+    uint64_t ways = matrix->split == GP_SPLIT_COPIED ? 1 : (uint64_t)tp;
     bool by_rows = matrix->split == GP_SPLIT_ROW;
     uint64_t in_share = by_rows ? gp_div_ceil(inputs, ways) : inputs;
     uint64_t out_share = by_rows ? outputs : gp_div_ceil(outputs, ways);
     return gp_mul(rank, gp_add(in_share, out_share));
 }
 
-typedef struct { uint64_t linear, bias, adapter_share, adapter_whole; } layer_sums;
+/* How a rank shares the routed experts: each of `ep` groups holds its part of them, split `tp` ways inside. */
+typedef struct { int64_t ep, tp, ranks; } expert_split;
 
-static layer_sums sum_layer(const gp_job *job, const gp_layer *layer, const gp_shape *shape, int64_t tp) {
-    layer_sums sums = {0, 0, 0, 0};
-    uint64_t rank = gp_is_adapter(job) ? (uint64_t)gp_whole(job, GP_FIELD_LORA_RANK) : 0;
-    unsigned targets = job->lora_targets != 0 ? job->lora_targets : GP_TARGET_ALL_LINEAR;
+/* Training, Megatron-LM (core/parallel_state.py): experts are split by tensor parallelism as well where expert
+ * parallelism fits into the data-parallel ranks, else they stay whole; what remains are copies. Serving (vLLM, SGLang):
+ * the ranks of expert parallelism are those of tensor and data parallelism together. */
+static expert_split split_experts(const gp_job *job, const gp_layout *layout) {
+    int64_t ranks = product(layout->dp, layout->cp), ep = layout->ep;
+    if (ep <= 1) return (expert_split){1, layout->tp, ranks};
+    if (!gp_is_training(job))
+        return (expert_split){ep, layout->tp > ep && layout->tp % ep == 0 ? layout->tp / ep : 1, 1};
+    if (ranks % ep == 0) return (expert_split){ep, layout->tp, ranks / ep};
+    return (expert_split){ep, 1, at_least_one(product(ranks, layout->tp) / ep)};
+}
+
+typedef struct { uint64_t linear, expert, other, adapter_share, adapter_whole; } layer_sums;
+
+static void add_matrix(const gp_job *job, const gp_matrix *matrix, const gp_layer *layer, int64_t tp,
+                       const expert_split *split, layer_sums *sums) {
+    bool expert = matrix->copies > 1;
+    int64_t ways = expert ? split->tp : tp, copies = ceil_div(matrix->copies, expert ? split->ep : 1);
+    uint64_t params = gp_mul((uint64_t)copies, matrix_share(matrix, layer->kind.kv_heads, ways));
+    bool quantised = gp_tensor_info(matrix->tensor)->quantised;
+    if (quantised) sums->linear = gp_add(sums->linear, params);
+    if (quantised && expert) sums->expert = gp_add(sums->expert, params);
+    if (!quantised) sums->other = gp_add(sums->other, params);
+    sums->other = gp_add(sums->other, gp_mul((uint64_t)copies, bias_share(matrix, ways)));
+    if (!gp_is_adapter(job) || !gp_adapts(job->lora_targets, matrix)) return;
+    uint64_t rank = (uint64_t)gp_whole(job, GP_FIELD_LORA_RANK);
+    uint64_t share = gp_mul((uint64_t)copies, adapter_share(matrix, rank, ways));
+    uint64_t whole = gp_mul((uint64_t)matrix->copies, adapter_share(matrix, rank, 1));
+    sums->adapter_share = gp_add(sums->adapter_share, share);
+    sums->adapter_whole = gp_add(sums->adapter_whole, whole);
+}
+
+/* Norms and vectors are copied. */
+static layer_sums sum_layer(const gp_job *job, const gp_layer *layer, int64_t tp, const expert_split *split) {
+    layer_sums sums = {.other = gp_add(layer->norm_params, layer->other_params)};
     for (int i = 0; i < layer->matrix_count; i++) {
         const gp_matrix *matrix = &layer->matrices[i];
-        sums.linear = gp_add(sums.linear, matrix_share(matrix, shape, tp));
-        sums.bias = gp_add(sums.bias, bias_share(matrix, tp));
-        if ((matrix->target & targets) == 0) continue;
-        sums.adapter_share = gp_add(sums.adapter_share, adapter_share(matrix, rank, tp));
-        sums.adapter_whole = gp_add(sums.adapter_whole, adapter_share(matrix, rank, 1));
+        if (!gp_tensor_info(matrix->tensor)->quantised)
+            sums.other = gp_sub_or_zero(sums.other, gp_mul((uint64_t)matrix->inputs, (uint64_t)matrix->outputs));
+        add_matrix(job, matrix, layer, tp, split, &sums);
     }
     return sums;
 }
 
 /* Adapters of the stage. A count that the job states, and adapters on embedding and head, are spread as the
  * per-layer ones are. */
-static uint64_t stage_adapters(const gp_model *model, const layer_sums *sums, int64_t layers) {
-    uint64_t whole = gp_mul(sums->adapter_whole, (uint64_t)model->shape.layers);
-    uint64_t share = gp_mul(sums->adapter_share, (uint64_t)layers);
+static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t whole, int64_t layers) {
     if (model->adapter_params == whole) return share;
     double part = whole > 0 ? (double)share / (double)whole : (double)layers / (double)model->shape.layers;
     return gp_bytes_from_double((double)model->adapter_params * part);
@@ -205,31 +245,54 @@ static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
     return held < total ? held : total;
 }
 
-void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
-                     gp_stage_share *share) {
-    int64_t layers = model->shape.layers, pp = layout->pp, tp = layout->tp;
-    uint64_t ways = (uint64_t)tp;
-    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / pp};
-    share->layers = layers / pp + (index < layers % pp ? 1 : 0);
-    share->first = index == 0;
-    share->last = index == pp - 1;
-    /* Every layer of a dense model is the same, so the first one stands for all. */
-    const gp_layer *layer = gp_model_layer(model, 0);
-    layer_sums sums = sum_layer(job, layer, &model->shape, tp);
-    uint64_t layer_other = gp_add(sums.bias, layer->norm_params);
-    share->layer_params = gp_add(sums.linear, layer_other);
-    share->linear_params = gp_mul(sums.linear, (uint64_t)share->layers);
-    share->other_params = gp_mul(layer_other, (uint64_t)share->layers);
+static void add_layers(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    int64_t here[GP_KINDS_MAX];
+    uint64_t adapters = 0, all_adapters = 0;
+    expert_split split = split_experts(job, layout);
+    gp_model_kinds_of(model, share->first_layer, share->layers, here);
+    for (int i = 0; i < model->kind_count; i++) {
+        layer_sums sums = sum_layer(job, &model->kinds[i], layout->tp, &split);
+        uint64_t layers = (uint64_t)here[i], one = gp_add(sums.linear, sums.other);
+        if (here[i] > 0 && one > share->layer_params) share->layer_params = one;
+        share->linear_params = gp_add(share->linear_params, gp_mul(sums.linear, layers));
+        share->expert_params = gp_add(share->expert_params, gp_mul(sums.expert, layers));
+        share->other_params = gp_add(share->other_params, gp_mul(sums.other, layers));
+        adapters = gp_add(adapters, gp_mul(sums.adapter_share, layers));
+        all_adapters = gp_add(all_adapters, gp_mul(sums.adapter_whole, (uint64_t)model->kind_layers[i]));
+    }
+    share->local_experts = ceil_div(model->shape.experts.count, split.ep);
+    share->expert_ranks = split.ranks;
+    share->adapter_params = stage_adapters(model, adapters, all_adapters, share->layers);
+}
+
+/* Towers stand before the first layer and are split like the rest; the prediction modules, which engines leave out,
+ * after the last one where the published count holds them. */
+static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    uint64_t ways = (uint64_t)layout->tp;
     if (share->first) {
+        uint64_t towers = gp_div_ceil(gp_add(model->vision_params, model->audio_params), ways);
         share->embedding_params = gp_div_ceil(model->embedding_params, ways);
         share->other_params = gp_add(share->other_params, gp_add(share->embedding_params, model->position_params));
+        share->other_params = gp_add(share->other_params, towers);
     }
-    if (share->last) {
-        bool copied = model->head_params == 0 && pp > 1;
-        share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params, ways);
-        share->other_params = gp_add(share->other_params, gp_add(share->head_params, model->final_params));
-    }
-    share->adapter_params = stage_adapters(model, &sums, share->layers);
-    share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), tp));
+    if (!share->last) return;
+    bool copied = model->head_params == 0 && layout->pp > 1;
+    share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params, ways);
+    share->other_params = gp_add(share->other_params, gp_add(share->head_params, model->final_params));
+    if (gp_is_training(job) && model->shape.mtp_counted)
+        share->other_params = gp_add(share->other_params, gp_div_ceil(model->mtp_params, ways));
+}
+
+void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
+                     gp_stage_share *share) {
+    int64_t layers = model->shape.layers, pp = layout->pp, more = layers % pp;
+    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / pp};
+    share->layers = layers / pp + (index < more ? 1 : 0);
+    share->first_layer = product(index, layers / pp) + (index < more ? index : more);
+    share->first = index == 0;
+    share->last = index == pp - 1;
+    add_layers(job, model, layout, share);
+    add_ends(job, model, layout, share);
+    share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->tp));
     share->in_flight = chunks_in_flight(layout, index);
 }

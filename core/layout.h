@@ -17,13 +17,16 @@ typedef struct {
 /* One pipeline stage, as one of its GPUs sees it (the tensor-parallel share). Parameters of tied embeddings that
  * both ends hold are counted on each end. */
 typedef struct {
-    int64_t index, layers;
+    int64_t index, layers, first_layer;
     int64_t gpus;                /* GPUs that hold this stage: gpus / pp */
     bool first, last;
     uint64_t linear_params;      /* matrices of its layers, per GPU */
     uint64_t other_params;       /* norms, biases, embedding and head shares, per GPU */
     uint64_t embedding_params, head_params; /* parts of other_params: token table, output matrix (tied: the copy) */
-    uint64_t layer_params;       /* one layer with norms and biases, per GPU */
+    uint64_t expert_params;      /* part of linear_params: routed experts, divided by expert parallelism as well */
+    int64_t local_experts;       /* routed experts of one layer, per GPU */
+    int64_t expert_ranks;        /* GPUs that hold the same experts: their states are sharded over these */
+    uint64_t layer_params;       /* the largest layer with norms and biases, per GPU */
     uint64_t adapter_params;     /* adapters, per GPU */
     int64_t kv_heads;            /* KV heads per GPU: ceil(g / tp), at least 1 */
     int64_t in_flight;           /* model chunks (layers / vpp each) of micro-batches whose activations are held:

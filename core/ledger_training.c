@@ -45,6 +45,32 @@ static states states_of(const gp_job *job, const gp_layout *layout, const gp_sta
     return s;
 }
 
+/* With expert parallelism the routed experts have fewer copies to be sharded over than the rest: Megatron-LM's
+ * expert-data-parallel group (core/parallel_state.py). They get rows of their own. */
+static bool divides_experts(const gp_layout *layout, const gp_stage_share *share) {
+    return layout->ep > 1 && share->expert_params > 0 && !layout->recipe.factored_optimizer;
+}
+
+/* The stage without its routed experts, or only these. */
+static gp_stage_share part_of(const gp_stage_share *share, bool experts) {
+    gp_stage_share part = *share;
+    if (experts) {
+        part.linear_params = share->expert_params;
+        part.other_params = part.embedding_params = part.head_params = 0;
+    } else {
+        part.linear_params = gp_sub_or_zero(share->linear_params, share->expert_params);
+    }
+    return part;
+}
+
+static states states_of_part(const gp_job *job, const gp_layout *layout, const gp_stage_share *part, bool experts) {
+    states s = states_of(job, layout, part);
+    if (!experts) return s;
+    for (int stage = 1; stage <= 3; stage++)
+        s.shards[stage] = layout->zero >= stage ? (double)part->expert_ranks : 1;
+    return s;
+}
+
 static void place(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount, bool on_host) {
     if (on_host)
         ledger->host_bytes = gp_add(ledger->host_bytes, amount.bytes);
@@ -58,12 +84,21 @@ static unsigned gradient_phases(const gp_layout *layout) {
     return lasting ? STEP : BACKWARD | REDUCE | OPTIMIZER;
 }
 
-static double rows_and_columns(const gp_model *model) {
-    const gp_layer *layer = gp_model_layer(model, 0);
-    double sum = (double)layer->norm_params + (double)layer->bias_params;
-    for (int i = 0; i < layer->matrix_count; i++)
-        sum += (double)layer->matrices[i].inputs + (double)layer->matrices[i].outputs;
-    return sum;
+/* Of the stage's layers together: norms and biases by element, matrices by row and column. */
+static double rows_and_columns(const gp_model *model, const gp_stage_share *share) {
+    int64_t layers[GP_KINDS_MAX];
+    double all = 0;
+    gp_model_kinds_of(model, share->first_layer, share->layers, layers);
+    for (int kind = 0; kind < model->kind_count; kind++) {
+        const gp_layer *layer = &model->kinds[kind];
+        double sum = (double)layer->norm_params + (double)layer->bias_params;
+        for (int i = 0; i < layer->matrix_count; i++) {
+            const gp_matrix *matrix = &layer->matrices[i];
+            sum += ((double)matrix->inputs + (double)matrix->outputs) * (double)matrix->copies;
+        }
+        all += sum * (double)layers[kind];
+    }
+    return all;
 }
 
 static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, const states *s) {
@@ -75,7 +110,8 @@ static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, cons
     if (recipe->factored_optimizer) {
         double ends = (double)(model->shape.vocab + model->shape.hidden);
         double tables = (s->share->embedding_params > 0 ? 1 : 0) + (s->share->head_params > 0 ? 1 : 0);
-        return gp_optimizer_factored_amount((double)s->share->layers, rows_and_columns(model), ends * tables, shards);
+        double layers = (double)s->share->layers;
+        return gp_optimizer_factored_amount(layers, rows_and_columns(model, s->share) / layers, ends * tables, shards);
     }
     /* Muon leaves embeddings, head and norms to Adam. */
     return gp_optimizer_amount(s->matrix_params, bytes, other, muon ? 2 * bytes : bytes, shards);
@@ -125,7 +161,10 @@ static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *le
 /* Transformer Engine's fused weight gradients leave one 16-bit tensor per distinct matrix shape on the rank. */
 static void add_gradient_dummies(const states *s, gp_stage_ledger *ledger) {
     if (!s->recipe->framework->main_gradients || s->recipe->kernels != GP_KERNELS_FUSED) return;
-    double layer = (double)s->share->linear_params / (double)s->share->layers;
+    /* All experts of a layer have the same shapes. */
+    uint64_t experts = s->share->expert_params;
+    double same = s->share->local_experts > 0 ? (double)experts / (double)s->share->local_experts : 0;
+    double layer = ((double)(s->share->linear_params - experts) + same) / (double)s->share->layers;
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | LOSS | REDUCE | FORWARD,
                      gp_gradient_dummies_amount(layer + (double)s->share->head_params, 2), spread_buffers);
 }
@@ -193,13 +232,24 @@ static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
         gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, STEP, gp_comm_amount(groups, group_mib), spread_context);
 }
 
+static void add_divided_states(const gp_job *job, const gp_model *model, const gp_layout *layout,
+                               gp_stage_ledger *ledger) {
+    for (int experts = 0; experts <= 1; experts++) {
+        gp_stage_share part = part_of(&ledger->share, experts != 0);
+        states s = states_of_part(job, layout, &part, experts != 0);
+        add_full_states(job, model, &s, ledger);
+    }
+}
+
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     states s = states_of(job, layout, &ledger->share);
     ledger->phases = ALWAYS;
     if (gp_is_adapter(job))
         add_adapter_states(&s, ledger);
-    else
+    else if (!divides_experts(layout, &ledger->share) || is_block_wise(job))
         add_full_states(job, model, &s, ledger);
+    else
+        add_divided_states(job, model, layout, ledger);
     if (layout->zero >= 3 && layout->dp * layout->cp > 1)
         add_gathered(job, &s, ledger);
     else

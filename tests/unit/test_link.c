@@ -319,6 +319,9 @@ static void assert_same_job(const cJSON *a, const cJSON *b, const char *link) {
     }
     assert_true(cJSON_Compare(jobs[0].model.config, jobs[1].model.config, 1) || jobs[0].model.config == NULL);
     jobs[0].model.config = jobs[1].model.config = NULL;
+    const cJSON *frequency = jobs[0].model.moe.layer_freq;
+    assert_true(cJSON_Compare(frequency, jobs[1].model.moe.layer_freq, 1) || frequency == NULL);
+    jobs[0].model.moe.layer_freq = jobs[1].model.moe.layer_freq = NULL;
     assert_memory_equal(&jobs[0].model, &jobs[1].model, sizeof jobs[0].model);
     assert_memory_equal(&jobs[0].gpu, &jobs[1].gpu, sizeof jobs[0].gpu);
     assert_int_equal(jobs[0].lora_targets, jobs[1].lora_targets);
