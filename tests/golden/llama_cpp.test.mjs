@@ -1,0 +1,71 @@
+/** What llama.cpp v0.4.0 printed when it created contexts on synthetic GGUF files (real headers, zero weights; CPU back
+ * end), and sizes of published files. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import test from "node:test";
+import assert from "node:assert/strict";
+import { ROOT, answerAll, planAll } from "../support/engine.mjs";
+
+const MIB = 2 ** 20;
+const ROWS = readFileSync(path.join(ROOT, "tests/data/llama_cpp_sample.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+const REPORTS = planAll(ROWS.map(({ job }) => job));
+
+const bytesOf = (report, id) => report.memory.stages.flatMap((stage) => stage.items)
+  .filter((item) => item.id === id).reduce((sum, item) => sum + item.bytes, 0);
+/** The log rounds to a hundredth of a MiB, each of its lines by itself. */
+const printed = (bytes, mib, what) => assert.ok(Math.abs(bytes / MIB - mib) <= 0.011, `${what}: ${bytes / MIB}, printed ${mib}`);
+
+for (const [index, { id, measured }] of ROWS.entries()) {
+  test(`${id}: parameters, types, cache and state are the engine's`, () => {
+    const report = REPORTS[index];
+    assert.equal(report.errors, undefined, JSON.stringify(report.errors));
+    assert.equal(report.params.total, measured.params);
+    assert.deepEqual(report.file.bytes_by_type, { ...report.file.bytes_by_type, ...measured.tensor_bytes_by_type });
+    assert.equal(report.file.tensor_bytes, Object.values(measured.tensor_bytes_by_type).reduce((a, b) => a + b, 0));
+    assert.equal(bytesOf(report, "weights"), report.file.tensor_bytes);
+    printed(bytesOf(report, "kv_cache"), measured.kv_mib, "KV cache");
+    printed(bytesOf(report, "recurrent_state"), measured.recurrent_mib, "recurrent state");
+  });
+}
+
+test("the compute buffer is within 1 % for half of the rows and within 6 % for nine of ten", () => {
+  const errors = ROWS.map(({ measured }, index) => Math.abs(bytesOf(REPORTS[index], "workspace") / MIB / measured.compute_buffer_mib - 1))
+    .sort((a, b) => a - b);
+  assert.ok(errors[Math.floor(errors.length / 2)] <= 0.01, `median ${errors[Math.floor(errors.length / 2)]}`);
+  assert.ok(errors[Math.floor(errors.length * 0.9)] <= 0.06, `nine of ten ${errors[Math.floor(errors.length * 0.9)]}`);
+});
+
+const { files } = JSON.parse(readFileSync(path.join(ROOT, "tests/data/gguf_sizes.json"), "utf8"));
+const fileJob = ({ model, mix }) => ({
+  task: "infer", model, hardware: { gpu: "cpu", count: 1 }, infer: { engine: "llama.cpp", weights: `gguf:${mix}`, context: 2048 },
+});
+/** Files that other rules made. Q4_0 with an importance matrix has Q4_1 in the first eighth of ffn_down; quantisers of
+ * before 2025 gave the fused attn_qkv of Phi one type in all layers. */
+const OTHER_RULES = (file) => (file.mix === "Q4_0" ? 0.007 : file.model === "microsoft/phi-4" && file.mix === "Q5_K_M" ? 0.01 : 0.005);
+
+for (const file of files) {
+  test(`${file.model} ${file.mix}: the published file's size`, () => {
+    const [report] = answerAll([{ gpuplan: 1, op: "plan", job: fileJob(file) }]);
+    const error = report.file.bytes / file.bytes - 1;
+    assert.ok(Math.abs(error) <= OTHER_RULES(file), `${report.file.bytes} of ${file.bytes}: ${(100 * error).toFixed(3)} %`);
+  });
+}
+
+/** Average bits of files listed in llama.cpp tools/quantize/README.md (Llama-3.1-8B) and examples/quantize (Llama 2). */
+const AVERAGES = {
+  "meta-llama/Llama-3.1-8B": {
+    IQ1_S: 2.0042, IQ1_M: 2.146, IQ2_XXS: 2.3824, IQ2_XS: 2.5882, IQ2_S: 2.7403, IQ2_M: 2.9294, IQ3_XXS: 3.2548, IQ3_XS: 3.4977, IQ3_S: 3.6606,
+    IQ3_M: 3.7628, IQ4_XS: 4.4597, IQ4_NL: 4.6818, Q2_K_S: 2.9697, Q2_K: 3.1593, Q3_K_S: 3.6429, Q3_K_L: 4.2979, Q4_K_S: 4.6672, Q4_K_M: 4.8944,
+    Q5_K_S: 5.5704, Q5_K_M: 5.7036, Q6_K: 6.5633, Q8_0: 8.5008, F16: 16.0005,
+  },
+  "meta-llama/Llama-2-70b-hf": { Q3_K_S: 3.47, Q3_K_M: 3.85, Q3_K_L: 4.19, Q4_K_M: 4.8, Q5_K_S: 5.5, Q5_K_M: 5.65, Q6_K: 6.56 },
+};
+for (const [model, mixes] of Object.entries(AVERAGES)) {
+  test(`${model}: average bits of every mix`, () => {
+    const reports = planAll(Object.keys(mixes).map((mix) => fileJob({ model, mix })));
+    for (const [index, [mix, bits]] of Object.entries(mixes).entries()) {
+      const found = (8 * reports[index].file.tensor_bytes) / reports[index].params.total;
+      assert.ok(Math.abs(found / bits - 1) <= 0.003, `${mix}: ${found}, listed ${bits}`);
+    }
+  });
+}
