@@ -6,7 +6,9 @@
 /* A tensor that forward keeps. Its size per token is a width of the layer times bytes per element, which depend on how
  * numbers are held: 16-bit parameters, fp32 parameters, or autocast over fp32 parameters. */
 typedef enum {
-    WIDTH_TOKEN, WIDTH_HIDDEN, WIDTH_QUERY, WIDTH_KV, WIDTH_HEADS, WIDTH_KV_HEADS, WIDTH_SCORES, WIDTH_FFN, WIDTH_COUNT
+    WIDTH_TOKEN, WIDTH_HIDDEN, WIDTH_QUERY, WIDTH_KV, WIDTH_VALUE, WIDTH_OUTPUT, WIDTH_HEADS, WIDTH_KV_HEADS,
+    WIDTH_SCORES, WIDTH_FFN, WIDTH_LATENTS, WIDTH_ROUTED, WIDTH_EXPERTS, WIDTH_CHOICES,
+    WIDTH_ROUTER, WIDTH_MIXER, WIDTH_COUNT
 } width;
 
 /* When a tensor is kept: every bit of `when` must hold for the job. */
@@ -57,12 +59,12 @@ static const tensor tensors[] = {
     /* Attention: queries, keys, values, output. */
     {WIDTH_QUERY, {2, 4, 2}, 0, OPS},
     {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, 0},
-    {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, OPS},
+    {WIDTH_VALUE, {2, 4, 2}, NATIVE_GQA, OPS},
     {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
-    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
-    {WIDTH_KV, {2, 4, 2}, EXPANDED, OPS | OPS_ONLY},
-    {WIDTH_QUERY, {2, 4, 2}, FLASH, OPS},
-    {WIDTH_QUERY, {2, 4, 2}, SCORES | INPUTS, OPS},
+    {WIDTH_OUTPUT, {2, 4, 2}, EXPANDED, 0},
+    {WIDTH_VALUE, {2, 4, 2}, EXPANDED, OPS | OPS_ONLY},
+    {WIDTH_OUTPUT, {2, 4, 2}, FLASH, OPS},
+    {WIDTH_OUTPUT, {2, 4, 2}, SCORES | INPUTS, OPS},
     {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
     /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
     {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
@@ -79,6 +81,20 @@ static const tensor tensors[] = {
     {WIDTH_KV, {2, 4, 2}, QK_NORM | EAGER | TRAINED, 0},
     {WIDTH_HEADS, {4, 4, 4}, QK_NORM, 0},
     {WIDTH_KV_HEADS, {4, 4, 4}, QK_NORM, 0},
+    /* Latent attention: the latents, before and after their norms. */
+    {WIDTH_LATENTS, {4, 8, 6}, 0, 0},
+    /* Experts: tokens in the experts' order and their outputs before they are put back; per expert the router's logits
+     * and, fused, the map of choices (Megatron-LM core/transformer/moe). Eager (transformers modeling_mixtral.py), the
+     * outputs also weighted, and per choice its indices and weights. */
+    {WIDTH_ROUTED, {2, 4, 2}, INPUTS, 0},
+    {WIDTH_ROUTED, {2, 4, 2}, 0, OPS},
+    {WIDTH_ROUTED, {2, 4, 2}, EAGER, 0},
+    {WIDTH_EXPERTS, {12, 12, 12}, FUSED, 0},
+    {WIDTH_EXPERTS, {4, 4, 4}, EAGER, 0},
+    {WIDTH_CHOICES, {30, 32, 30}, EAGER, 0},
+    {WIDTH_ROUTER, {4, 4, 4}, EAGER, 0},
+    /* Recurrent layers: their projections, convolutions and gated outputs. */
+    {WIDTH_MIXER, {2, 4, 2}, 0, OPS},
     /* Feed-forward: gate, its activation (a separate operator unless fused), up, and the product. */
     {WIDTH_FFN, {2, 4, 2}, GATED, OPS},
     {WIDTH_FFN, {2, 4, 2}, GATED, 0},
@@ -112,40 +128,87 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     return bits;
 }
 
-/* Widths on one rank. What lies along the hidden size is divided by sequence parallelism only. */
-static void set_widths(const gp_shape *shape, const gp_layout *layout, const gp_stage_share *share,
-                       double widths[WIDTH_COUNT]) {
-    double tp = (double)layout->tp, sp = layout->sequence_parallel ? tp : 1;
-    double heads = (double)shape->heads / tp, kv_heads = (double)share->kv_heads, d = (double)shape->head_dim;
-    widths[WIDTH_TOKEN] = 1 / sp;
-    widths[WIDTH_HIDDEN] = (double)shape->hidden / sp;
+/* Softmax attention of the kind, expanded from the latent where it has one. */
+static void set_attention(const gp_shape *shape, const gp_layer *layer, const gp_layout *layout, double *widths) {
+    const gp_layer_kind *kind = &layer->kind;
+    if (kind->attention == GP_ATTENTION_NONE) return;
+    bool latent = kind->attention == GP_ATTENTION_LATENT;
+    const gp_latent *sizes = &shape->latent;
+    double tp = (double)layout->tp, d = latent ? (double)(sizes->nope + sizes->rope) : (double)kind->head_dim;
+    double value = latent ? (double)sizes->value : d, heads = (double)kind->heads / tp;
+    double kv_heads = latent ? heads : ceil((double)kind->kv_heads / tp);
+    if (kv_heads < 1) kv_heads = 1;
     widths[WIDTH_QUERY] = heads * d;
     widths[WIDTH_KV] = kv_heads * d;
+    widths[WIDTH_VALUE] = kv_heads * value;
+    widths[WIDTH_OUTPUT] = heads * value;
     widths[WIDTH_HEADS] = heads;
     widths[WIDTH_KV_HEADS] = kv_heads;
     widths[WIDTH_SCORES] = heads * (double)layout->seq_len;
-    widths[WIDTH_FFN] = (double)shape->ffn / tp;
+    double sp = layout->sequence_parallel ? tp : 1;
+    if (latent) widths[WIDTH_LATENTS] = (double)(sizes->q_lora + sizes->kv_lora + sizes->rope) / sp;
+}
+
+/* Every token goes to topk experts, in the mean as many to each: under expert parallelism a rank works on as many tokens
+ * as it sends away. */
+static void set_feed_forward(const gp_shape *shape, const gp_layer *layer, const gp_layout *layout, double *widths) {
+    const gp_experts *experts = &shape->experts;
+    double tp = (double)layout->tp, sp = layout->sequence_parallel ? tp : 1;
+    gp_feed_forward form = layer->kind.feed_forward;
+    if (form == GP_FFN_DENSE || form == GP_FFN_MOE_BESIDE_DENSE) widths[WIDTH_FFN] = (double)layer->kind.ffn / tp;
+    if (form == GP_FFN_MOE_BESIDE_DENSE && experts->dense_ffn > 0) widths[WIDTH_FFN] = (double)experts->dense_ffn / tp;
+    if (layer->expert_params == 0) return;
+    double topk = (double)experts->topk;
+    double routed = experts->latent > 0 ? (double)experts->latent : (double)shape->hidden;
+    widths[WIDTH_FFN] += (topk * (double)experts->ffn + (double)experts->shared_ffn) / tp;
+    widths[WIDTH_ROUTED] = topk * routed / sp;
+    widths[WIDTH_EXPERTS] = (double)experts->count / sp;
+    widths[WIDTH_CHOICES] = topk / sp;
+    widths[WIDTH_ROUTER] = 1 / sp;
+}
+
+/* Outputs of the input projections, of the convolution, of the recurrence and of its gate. */
+static void set_recurrence(const gp_shape *shape, const gp_layer *layer, const gp_layout *layout, double *widths) {
+    if (layer->kind.recurrence == GP_RECURRENCE_NONE) return;
+    double projected = 0, kernel = (double)(shape->recurrent.kernel > 1 ? shape->recurrent.kernel - 1 : 1);
+    for (int i = 0; i < layer->matrix_count; i++) {
+        const gp_matrix *matrix = &layer->matrices[i];
+        bool input = matrix->target == GP_TARGET_MIXER && matrix->inputs == shape->hidden;
+        if (input) projected += (double)matrix->outputs;
+    }
+    double inner = shape->recurrent.inner > 0 ? (double)shape->recurrent.inner : (double)shape->hidden;
+    widths[WIDTH_MIXER] = (projected + (double)layer->conv_state / kernel + 2 * inner) / (double)layout->tp;
+}
+
+/* Widths on one rank. What lies along the hidden size is divided by sequence parallelism only. */
+static void set_widths(const gp_shape *shape, const gp_layer *layer, const gp_layout *layout,
+                       double widths[WIDTH_COUNT]) {
+    double sp = layout->sequence_parallel ? (double)layout->tp : 1;
+    for (int i = 0; i < WIDTH_COUNT; i++) widths[i] = 0;
+    widths[WIDTH_TOKEN] = 1 / sp;
+    widths[WIDTH_HIDDEN] = (double)shape->hidden / sp;
+    set_attention(shape, layer, layout, widths);
+    set_feed_forward(shape, layer, layout, widths);
+    set_recurrence(shape, layer, layout, widths);
 }
 
 /* PEFT's order: the input is cast to the adapter's type, multiplied by A, then by B. With fp32 adapters each cast is a
  * copy of its own, which autocast narrows to 16 bits; an adapter in 16 bits shares the input that the frozen matrix
  * product would not have kept. */
-static double adapter_bytes(const gp_job *job, const gp_model *model, const gp_recipe *recipe, const double *widths) {
-    unsigned targets = job->lora_targets != 0 ? job->lora_targets : GP_TARGET_ALL_LINEAR;
+static double adapter_bytes(const gp_job *job, const gp_layer *layer, const gp_recipe *recipe, const double *widths) {
     double rank = (double)gp_whole(job, GP_FIELD_LORA_RANK);
     bool dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) && gp_real(job, GP_FIELD_LORA_DROPOUT) > 0;
     double inner = recipe->adapter_bytes > 2 && !recipe->autocast_adapters ? 4 : 2;
     double input_bytes = inner + (dropout ? 1 : 0);
     bool shared = recipe->adapter_bytes <= 2 && !dropout;
-    const gp_layer *layer = gp_model_layer(model, 0);
     double bytes = 0;
     unsigned seen = 0;
     for (int i = 0; i < layer->matrix_count; i++) {
         unsigned target = layer->matrices[i].target;
-        if ((target & targets) == 0) continue;
+        if (!gp_adapts(job->lora_targets, &layer->matrices[i])) continue;
         bool attention_input = (target & (GP_TARGET_Q | GP_TARGET_K | GP_TARGET_V)) != 0;
         bool ffn_input = (target & (GP_TARGET_GATE | GP_TARGET_UP)) != 0;
-        width from = target == GP_TARGET_O ? WIDTH_QUERY : target == GP_TARGET_DOWN ? WIDTH_FFN : WIDTH_HIDDEN;
+        width from = target == GP_TARGET_O ? WIDTH_OUTPUT : target == GP_TARGET_DOWN ? WIDTH_FFN : WIDTH_HIDDEN;
         unsigned input = attention_input ? 1u : ffn_input ? 2u : 0u;
         if (!shared || input == 0 || (seen & input) == 0) bytes += input_bytes * widths[from];
         bytes += inner * rank;
@@ -176,12 +239,12 @@ static double end_bytes(const gp_recipe *recipe, const double *widths, unsigned 
     return (norm + head[numerics]) * widths[WIDTH_HIDDEN] + 4;
 }
 
-gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
-                                    const gp_stage_share *share) {
+static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, const gp_layer *kind,
+                                  const gp_layout *layout) {
     const gp_recipe *recipe = &layout->recipe;
     const gp_shape *shape = &model->shape;
     double widths[WIDTH_COUNT];
-    set_widths(shape, layout, share, widths);
+    set_widths(shape, kind, layout, widths);
     unsigned conditions = conditions_of(job, shape, recipe);
     double norms = shape->norms_per_layer > 0 ? shape->norms_per_layer : 0;
     double all = 0, core = 0, ops = 0;
@@ -195,7 +258,7 @@ gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, co
         all += bytes;
         if ((row->policy & CORE) != 0) core += bytes;
     }
-    double adapters = gp_is_adapter(job) && recipe->plain_adapter ? adapter_bytes(job, model, recipe, widths) : 0;
+    double adapters = gp_is_adapter(job) && recipe->plain_adapter ? adapter_bytes(job, kind, recipe, widths) : 0;
     gp_layer_bytes layer = {.live = all + adapters};
     layer.checkpoint = (recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4) * widths[WIDTH_HIDDEN];
     layer.working = working_bytes(recipe, widths, conditions);
@@ -206,4 +269,22 @@ gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, co
     if (policy == GP_RECOMPUTE_FULL) layer.kept = layer.checkpoint;
     if (policy == GP_RECOMPUTE_SELECTIVE) layer.kept = recipe->core_only ? layer.live - core : ops + adapters;
     return layer;
+}
+
+gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
+                                    const gp_stage_share *share) {
+    int64_t layers[GP_KINDS_MAX];
+    gp_layer_bytes all = {.kept = 0};
+    gp_model_kinds_of(model, share->first_layer, share->layers, layers);
+    for (int i = 0; i < model->kind_count; i++) {
+        if (layers[i] == 0) continue;
+        gp_layer_bytes one = layer_bytes(job, model, &model->kinds[i], layout);
+        if (layers[i] == share->layers) return one;
+        all.kept += one.kept * (double)layers[i] / (double)share->layers;
+        all.live = fmax(all.live, one.live);
+        all.working = fmax(all.working, one.working);
+        all.checkpoint = one.checkpoint;
+        all.ends = one.ends;
+    }
+    return all;
 }

@@ -1,4 +1,5 @@
-/* activations.h: what one layer keeps for its backward pass, tensor by tensor. */
+/* activations.h: what one layer keeps for its backward pass, tensor by tensor. Of unlike layers the mean is kept, the
+ * largest is live. */
 #ifndef GP_ACTIVATIONS_H
 #define GP_ACTIVATIONS_H
 
