@@ -198,6 +198,7 @@ static void check_format(gp_import_state *state, const char *path) {
 static bool put_together(gp_import_state *state, const gp_import_part *parts, int count) {
     gp_import *import = state->import;
     bool other = state->header_count > 0 || state->has_index;
+    if (state->beside.method[0] != '\0' && import->quantization.method[0] == '\0') import->quantization = state->beside;
     if (state->gguf_count > 0 && (other || count > state->gguf_count + 1)) {
         gp_diagnose(state->faults, GP_CODE_FILES_CONFLICT, parts[count - 1].name);
         return false;

@@ -61,6 +61,7 @@ typedef struct {
     gp_import *import;
     gp_diagnostics *faults;
     gp_safetensors headers, index; /* sums of the files read so far */
+    gp_quantization beside;        /* of a file of its own */
     bool has_index;
     int header_count, gguf_count;
     int split_count;               /* parts that a split GGUF model has, 0 = not split */

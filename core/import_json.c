@@ -4,11 +4,13 @@
 
 #include "cJSON.h"
 #include "config_compact.h"
-#include "gpuplan.h"
 #include "import.h"
 #include "json_cursor.h"
 #include "json_scan.h"
 #include "text.h"
+
+/* Longest config: with the rest of a job it must fit into a request. */
+#define CONFIG_BYTES_MAX ((size_t)1 << 19)
 
 /* ---- What kind of JSON ------------------------------------------------------------------------------------------- */
 
@@ -20,6 +22,7 @@ static const struct {
     {"gpuplan", "job"},          {"task", "job"},                {"model_type", ""},
     {"architectures", ""},       {"hidden_size", ""},            {"n_embd", ""},
     {"d_model", ""},             {"num_hidden_layers", ""},      {"text_config", ""},
+    {"quantization", ""},
     {"tokenizer_class", "tokenizer"}, {"added_tokens", "tokenizer"}, {"added_tokens_decoder", "tokenizer"},
     {"eos_token_id", "generation"}, {"do_sample", "generation"},
 };
@@ -122,6 +125,18 @@ static bool drop_repeats(cJSON *tree) {
     return done;
 }
 
+/* hf_quant_config.json beside a config that says nothing of how it is quantised. */
+static void take_quantization(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
+    cJSON *tree = cJSON_ParseWithLength(text, length);
+    if (tree == NULL) {
+        file->faulty = true;
+        gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
+        return;
+    }
+    gp_quantization_read(tree, &state->beside);
+    cJSON_Delete(tree);
+}
+
 static void take_config(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
     gp_import *import = state->import;
     size_t offset = 0;
@@ -162,8 +177,32 @@ static void take_index(gp_import_state *state, gp_import_file *file) {
     }
 }
 
+static void judge(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
+    if (!is_json(file, text, length)) return;
+    gp_json_cursor cursor = {text, text + length};
+    while (cursor.at < cursor.end && strchr("\xef\xbb\xbf \t\r\n", *cursor.at) != NULL) cursor.at++;
+    int sign = find_sign(cursor);
+    const char *word = sign < SIGN_COUNT ? signs[sign].word : "json";
+    if (word[0] != '\0') {
+        refuse(file, word);
+    } else if (sign == 0) {
+        take_index(state, file);
+    } else if (length > CONFIG_BYTES_MAX) {
+        file->faulty = true;
+        gp_argue_number(gp_diagnose(file->faults, GP_CODE_FILE_HEADER_TOO_LONG, file->name), "max_bytes", CONFIG_BYTES_MAX);
+    } else if (strcmp(signs[sign].key, "quantization") == 0) {
+        take_quantization(state, file, text, length);
+    } else {
+        take_config(state, file, text, length);
+    }
+}
+
 void gp_import_json(gp_import_state *state, gp_import_file *file) {
     size_t length = (size_t)file->length;
+    if (length > CONFIG_BYTES_MAX) {
+        judge(state, file, (const char *)file->bytes, length);
+        return;
+    }
     char *text = malloc(length + 1);
     if (text == NULL) {
         file->faulty = true;
@@ -172,21 +211,6 @@ void gp_import_json(gp_import_state *state, gp_import_file *file) {
     }
     memcpy(text, file->bytes, length);
     replace_infinities(text, length);
-    if (is_json(file, text, length)) {
-        size_t start = strspn(text, "\xef\xbb\xbf \t\r\n");
-        int sign = find_sign((gp_json_cursor){text + start, text + length});
-        const char *word = sign < SIGN_COUNT ? signs[sign].word : "json";
-        if (word[0] != '\0') {
-            refuse(file, word);
-        } else if (sign == 0) {
-            take_index(state, file);
-        } else if (length > GP_REQUEST_BYTES_MAX / 2) {
-            file->faulty = true;
-            gp_argue_number(gp_diagnose(file->faults, GP_CODE_FILE_HEADER_TOO_LONG, file->name), "max_bytes",
-                            GP_REQUEST_BYTES_MAX / 2.0);
-        } else {
-            take_config(state, file, text, length);
-        }
-    }
+    judge(state, file, text, length);
     free(text);
 }

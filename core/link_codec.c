@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deflate.h"
 #include "json_scan.h"
 #include "text.h"
 
@@ -105,22 +106,45 @@ static char *read_base64url(const char *text, size_t *length) {
 
 void gp_link_append_json(gp_link_text *text, const cJSON *item) {
     char *json = cJSON_PrintUnformatted(item);
-    if (json == NULL) {
+    size_t length = json == NULL ? 0 : strlen(json);
+    unsigned char *packed = json == NULL ? NULL : malloc(length + 1);
+    if (packed == NULL) {
+        cJSON_free(json);
         text->failed = true;
         return;
     }
-    gp_link_append(text, "j1.", 3);
-    append_base64url(text, json, strlen(json));
+    size_t packed_length = gp_deflate(json, length, packed, length);
+    bool shorter = packed_length > 0;
+    gp_link_append(text, shorter ? "z1." : "j1.", 3);
+    append_base64url(text, shorter ? (const char *)packed : json, shorter ? packed_length : length);
+    free(packed);
     cJSON_free(json);
+}
+
+/* The text of packed bytes, owned by the caller, or NULL. */
+static char *unpack(const char *packed, size_t packed_length, size_t *length) {
+    char *text = malloc(GP_DEFLATE_TEXT_MAX + 1);
+    if (text == NULL) return NULL;
+    if (!gp_inflate((const unsigned char *)packed, packed_length, text, GP_DEFLATE_TEXT_MAX, length)) {
+        free(text);
+        return NULL;
+    }
+    text[*length] = '\0';
+    return text;
 }
 
 cJSON *gp_link_read_json(const char *value, size_t *codec_length) {
     *codec_length = strcspn(value, ".");
-    if (strncmp(value, "j1.", 3) != 0) return NULL;
-    size_t length = 0;
+    bool packed = strncmp(value, "z1.", 3) == 0;
+    if (!packed && strncmp(value, "j1.", 3) != 0) return NULL;
+    size_t length = 0, offset = 0;
     char *json = read_base64url(value + 3, &length);
+    if (json != NULL && packed) {
+        char *text = unpack(json, length, &length);
+        free(json);
+        json = text;
+    }
     if (json == NULL) return NULL;
-    size_t offset = 0;
     bool is_json = gp_utf8_prefix(json, length) == length && gp_json_scan(json, length, &offset) == GP_CODE_COUNT;
     cJSON *item = is_json ? cJSON_ParseWithLength(json, length) : NULL;
     free(json);

@@ -22,9 +22,9 @@ void gp_link_append_escaped(gp_link_text *text, const char *bytes, size_t length
  * wrong escape, and for %00. */
 bool gp_link_unescape(const char *bytes, size_t length, char *buffer);
 
-/* An opaque value is a codec's name, a dot and its text. The one codec of this version is j1: JSON without blanks in
- * base64url (RFC 4648 section 5, no padding). It needs no decompressor in the core; a config.json without the keys that
- * say nothing about size takes about 400 characters. Further codecs get further names. */
+/* An opaque value is a codec's name, a dot and its text in base64url (RFC 4648 section 5, no padding). Codec j1 is JSON
+ * without blanks, z1 the same as deflate.h packs it. The shorter one is written, both are read for ever. Further codecs
+ * get further names. */
 void gp_link_append_json(gp_link_text *text, const struct cJSON *item);
 /* The JSON of an opaque value, owned by the caller, or NULL when it does not decode. *codec_length receives the length
  * of the codec's name. */

@@ -47,10 +47,24 @@ export async function createEngine(source) {
   /** @type {import("./index.js").CoreExports | null} null after a trap, when the instance's memory cannot be trusted */
   let core = started(await WebAssembly.instantiate(module, {}));
 
-  /** @param {string} request */
-  function answerText(request) {
+  /* The parts of all files one after the other, as the request's `parts` count them. */
+  /** @param {import("./index.js").CoreExports} running @param {Uint8Array[]} files */
+  function placeFiles(running, files) {
+    const total = files.reduce((sum, file) => sum + file.length, 0);
+    if (total === 0) return;
+    let address = running.gp_files(total);
+    if (address === 0) throw new Error("out of memory");
+    for (const file of files) {
+      new Uint8Array(running.memory.buffer, address, file.length).set(file);
+      address += file.length;
+    }
+  }
+
+  /** @param {string} request @param {Uint8Array[]} [files] */
+  function answerText(request, files = []) {
     try {
       core ??= started(new WebAssembly.Instance(module, {}));
+      placeFiles(core, files);
       const room = new Uint8Array(core.memory.buffer, core.gp_request(), core.gp_request_bytes());
       const { read, written } = encoder.encodeInto(request, room);
       // What does not fit is passed on as the longest text there is room for, and the core says that it is too long.
@@ -66,6 +80,6 @@ export async function createEngine(source) {
 
   return {
     answerText,
-    answer: (request) => JSON.parse(answerText(typeof request === "string" ? request : JSON.stringify(request))),
+    answer: (request, files) => JSON.parse(answerText(typeof request === "string" ? request : JSON.stringify(request), files)),
   };
 }

@@ -2,10 +2,11 @@
 export type Report = Record<string, any>;
 
 export interface Engine {
-  /** Answers a request (docs/request.md), given as an object or as JSON text. */
-  answer(request: object | string): Report;
+  /** Answers a request (docs/request.md), given as an object or as JSON text. `files`: the bytes that the `parts` of an
+   * import count, in their order. */
+  answer(request: object | string, files?: Uint8Array[]): Report;
   /** The same as text: one line of JSON, byte for byte what the command line prints. */
-  answerText(request: string): string;
+  answerText(request: string, files?: Uint8Array[]): string;
 }
 
 /** The core stopped inside a request, which is kept for a report of the fault. The engine goes on with the next one. */
@@ -24,5 +25,6 @@ export interface CoreExports {
   _initialize(): void;
   gp_request(): number;
   gp_request_bytes(): number;
+  gp_files(bytes: number): number;
   gp_call(length: number): number;
 }

@@ -10,11 +10,11 @@ WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz
 # STANDALONE_WASM, --no-entry: no JavaScript of the toolchain, only our exports.
 # emmalloc: the smallest allocator of the toolchain.
 # INITIAL_MEMORY: fixed, since growth is an import. The largest request (1 MiB of "0,0,0,…") parses into about 25 MiB;
-#   pages that are never touched cost nothing.
+#   pages that are never touched cost nothing. An imported header may take 32 MiB.
 # --stack-first: a stack that runs over traps instead of writing over the data.
 # The stack's setting was renamed in 3.1.25, and each side refuses the other's name.
 WASM_STACK_BYTES := 262144
-WASM_LINK = $(EMCC) -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=67108864 -Wl,--stack-first \
+WASM_LINK = $(EMCC) -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=100663296 -Wl,--stack-first \
 	-s$$($(EMCC) --version | sh wasm/stack_setting.sh)=$(WASM_STACK_BYTES)
 
 wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js ## build/gpuplan.wasm

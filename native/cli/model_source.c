@@ -69,7 +69,7 @@ static void release(model_file *files, int count) {
     free(files);
 }
 
-/* The request and, one after the other, the bytes at hand. */
+/* The request and, unless `bytes` is NULL, the bytes at hand one after the other. */
 static cJSON *compose(const model_file *files, int count, gp_buffer *bytes) {
     cJSON *request = cJSON_CreateObject();
     cJSON_AddNumberToObject(request, "gpuplan", GP_GRAMMAR_VERSION);
@@ -85,24 +85,25 @@ static cJSON *compose(const model_file *files, int count, gp_buffer *bytes) {
         if (files[i].size_known) cJSON_AddNumberToObject(part, "size", (double)files[i].size);
         else cJSON_AddNullToObject(part, "size");
         cJSON_AddItemToArray(parts, part);
-        if (files[i].bytes.length > 0) gp_buffer_bytes(bytes, files[i].bytes.text, files[i].bytes.length);
+        if (bytes && files[i].bytes.length > 0) gp_buffer_bytes(bytes, files[i].bytes.text, files[i].bytes.length);
     }
     return request;
 }
 
 static cJSON *ask(const model_file *files, int count, gp_buffer *text) {
-    gp_buffer bytes = {0}, request = {0};
-    cJSON *question = compose(files, count, &bytes);
+    gp_buffer gathered = {0}, request = {0};
+    const gp_buffer *bytes = count == 1 ? &files[0].bytes : &gathered;
+    cJSON *question = compose(files, count, count == 1 ? NULL : &gathered);
     gp_json_print(&request, question, false);
     cJSON_Delete(question);
-    char *report = request.failed || bytes.failed ? NULL
+    char *report = request.failed || bytes->failed ? NULL
                                                   : gp_answer_with(gp_buffer_string(&request), request.length,
-                                                                   gp_buffer_string(&bytes), bytes.length);
+                                                                   gp_buffer_string(bytes), bytes->length);
     cJSON *tree = report ? cJSON_Parse(report) : NULL;
     gp_buffer_clear(text);
     if (report) gp_buffer_text(text, report);
     gp_free(report);
-    gp_buffer_release(&bytes);
+    gp_buffer_release(&gathered);
     gp_buffer_release(&request);
     return tree;
 }
