@@ -103,7 +103,8 @@ static void warn_of_length(gp_plan *plan) {
         gp_argue_number(row, "value", (double)length);
         gp_argue_number(row, "max", (double)shape->max_context);
     }
-    if (shape->sliding_window > 0 && length > shape->sliding_window)
+    bool whole = !train && gp_choice_is(&plan->job, GP_FIELD_LEDGER, "textbook");
+    if (whole && shape->sliding_window > 0 && length > shape->sliding_window)
         gp_argue_number(warn(plan, GP_CODE_WINDOW_IGNORED, path), "window", (double)shape->sliding_window);
 }
 

@@ -67,6 +67,16 @@ static void check_stated(const gp_model *model, gp_diagnostics *diagnostics) {
     gp_argue_number(row, "stated", stated);
 }
 
+static void note_left_out(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
+    if (model->shape.incomplete) {
+        gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_STRUCTURE_INCOMPLETE, "model");
+        gp_argue_text(row, "value", model->shape.model_type);
+    }
+    if (model->mtp_params == 0 || gp_is_training(job)) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_PREDICTION_NOT_LOADED, "model");
+    gp_argue_number(row, "params", (double)model->mtp_params);
+}
+
 bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
     memset(model, 0, sizeof *model);
     model->shape.model_type = "";
@@ -78,5 +88,6 @@ bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnost
         return false;
     }
     check_stated(model, diagnostics);
+    note_left_out(job, model, diagnostics);
     return true;
 }

@@ -82,41 +82,6 @@ static void write_solutions(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
-static void write_params(gp_writer *writer, const gp_plan *plan) {
-    gp_write_open(writer, "params", '{');
-    gp_write_bytes(writer, "total", plan->model.total_params);
-    gp_write_bytes(writer, "active", plan->model.total_params);
-    gp_write_bytes(writer, "trainable", plan->model.trainable_params);
-    gp_write_known(writer, "adapter", (double)plan->model.adapter_params);
-    gp_write_known(writer, "stated", plan->model.stated_params);
-    gp_write_close(writer, '}');
-}
-
-static const char *model_source(const gp_plan *plan) {
-    if (plan->model.row != NULL) return plan->model.row->source;
-    return plan->request->model.source == GP_MODEL_CONFIG ? "config" : "shapes";
-}
-
-static void write_model(gp_writer *writer, const gp_plan *plan) {
-    const gp_shape *shape = &plan->model.shape;
-    gp_write_open(writer, "model", '{');
-    if (plan->model.row != NULL) gp_write_text(writer, "id", plan->model.row->id);
-    gp_write_known_text(writer, "name", plan->model.name);
-    gp_write_known_text(writer, "model_type", shape->model_type);
-    gp_write_whole(writer, "layers", shape->layers);
-    gp_write_whole(writer, "hidden", shape->hidden);
-    gp_write_whole(writer, "heads", shape->heads);
-    gp_write_whole(writer, "kv_heads", shape->kv_heads);
-    gp_write_whole(writer, "head_dim", shape->head_dim);
-    gp_write_whole(writer, "ffn", shape->ffn);
-    gp_write_whole(writer, "vocab", shape->vocab);
-    gp_write_switch(writer, "tied_embeddings", shape->tied_embeddings);
-    gp_write_switch(writer, "gated_ffn", shape->gated_ffn);
-    gp_write_known(writer, "max_context", (double)shape->max_context);
-    gp_write_text(writer, "source", model_source(plan));
-    gp_write_close(writer, '}');
-}
-
 static void write_hardware(gp_writer *writer, const gp_plan *plan) {
     const gp_device *device = &plan->device;
     gp_write_open(writer, "hardware", '{');
@@ -200,11 +165,8 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
     gp_write_text(writer, "verdict", gp_verdict_key(plan->verdict));
     write_binding(writer, plan);
     write_solutions(writer, plan);
-    write_params(writer, plan);
-    if (!brief) {
-        write_model(writer, plan);
-        write_hardware(writer, plan);
-    }
+    gp_report_model(writer, plan, brief);
+    if (!brief) write_hardware(writer, plan);
     write_parallel(writer, plan);
     gp_report_memory(writer, plan, brief);
     if (!gp_is_training(&plan->job)) write_cache(writer, &plan->kv);

@@ -23,7 +23,8 @@ bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter);
 /* Formulas with this id, or of the item with this id; false when there are none. */
 bool gp_report_explain(gp_writer *writer, const char *id);
 
-/* The parts of a plan's report: report_memory.c, report_advice.c. */
+/* The parts of a plan's report: report_model.c, report_memory.c, report_advice.c. */
+void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief);
 void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief);
 void gp_report_steps(gp_writer *writer, const gp_plan *plan);
 void gp_report_advice(gp_writer *writer, const gp_plan *plan);

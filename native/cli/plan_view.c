@@ -73,6 +73,10 @@ static void model_row(gp_table *table, const gp_view *view, const cJSON *report)
     cJSON_AddNumberToObject(arguments, "trained_params", trained);
     const bool partly = trained > 0 && trained < total;
     gp_view_message(cell, view, partly ? "cli.plan.params_trained" : "cli.plan.params", "", arguments);
+    if (gp_json_number(report, "params.experts") > 0) {
+        cJSON_AddNumberToObject(arguments, "active_params", gp_json_number(report, "params.active"));
+        gp_view_message(cell, view, "cli.plan.active", "", arguments);
+    }
     cJSON_Delete(arguments);
 }
 

@@ -191,7 +191,7 @@ static void test_warnings(void **state) {
         {GP_CODE_NO_HEADROOM, "",
          "{\"task\":\"infer\",\"model\":\"meta-llama/Llama-3.1-8B\",\"hardware\":{\"gpu\":\"L4\"},\"infer\":{\"context\":\"max\"}}"},
         {GP_CODE_WINDOW_IGNORED, "infer.context",
-         "{\"task\":\"infer\",\"model\":\"mistralai/Mistral-7B-v0.1\",\"hardware\":{\"gpu\":\"H100\"},\"infer\":{\"context\":16384}}"},
+         "{\"task\":\"infer\",\"ledger\":\"textbook\",\"model\":\"mistralai/Mistral-7B-v0.1\",\"hardware\":{\"gpu\":\"H100\"},\"infer\":{\"context\":16384}}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         planned *p = planned_of(cases[i].job);

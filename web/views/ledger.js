@@ -89,9 +89,10 @@ function metersView({ report, words, format }) {
   for (const [name, value] of Object.entries(report.memory.meters ?? {})) rows.push([`meter:${name}`, words.t(`meter.${name}`), format.bytes(value, 2)]);
   if (report.memory.saved_bytes) rows.push(['saved', words.t('meter.saved_bytes'), format.bytes(report.memory.saved_bytes, 2)]);
   if (report.memory.host_bytes) rows.push(['host', words.t('meter.host_bytes'), format.bytes(report.memory.host_bytes, 2)]);
-  for (const name of ['total', 'trainable', 'adapter', 'stated']) {
+  for (const name of ['total', 'active', 'experts', 'vision', 'audio', 'prediction', 'trainable', 'adapter', 'stated']) {
     const value = /** @type {Record<string, number | undefined>} */ (report.params)[name];
-    if (value) rows.push([`params:${name}`, words.t(`params.${name}`), format.count(value)]);
+    const isSaid = name === 'active' && value === report.params.total;
+    if (value && !isSaid) rows.push([`params:${name}`, words.t(`params.${name}`), format.count(value)]);
   }
   for (const [name, value] of Object.entries(report.kv ?? {})) rows.push([`kv:${name}`, words.t(`kv.${name}`), /bytes/.test(name) ? format.bytes(value, 2) : format.number(value)]);
   for (const [name, value] of Object.entries(report.time ?? {})) rows.push([`time:${name}`, words.t(`time.${name}`), /^(bubble|efficiency)$/.test(name) ? format.percent(value) : format.number(value)]);
