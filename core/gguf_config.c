@@ -273,6 +273,30 @@ static void put_recurrence(maker *to) {
     if (is_model(to, "falcon_h1") || is_model(to, "granitemoehybrid")) put(to, "mamba_d_head", inner / heads);
 }
 
+/* Layers without KV heads are the recurrent ones of a hybrid. */
+static void put_hybrid(maker *to) {
+    enum { LISTED_MAX = 256 };
+    const gp_gguf_entry *heads = entry_of(to, "attention.head_count_kv");
+    bool granite = is_model(to, "granitemoehybrid"), lfm2 = strncmp(to->model_type, "lfm2", 4) == 0;
+    if (lfm2) put_switch(to, "block_auto_adjust_ff_dim", false);
+    if (heads == NULL || heads->count < 2) return;
+    uint64_t listed = heads->count < LISTED_MAX ? heads->count : LISTED_MAX, first = listed, second = listed;
+    cJSON *types = granite || lfm2 ? cJSON_AddArrayToObject(to->config, "layer_types") : NULL;
+    for (uint64_t i = listed; i-- > 0;) {
+        if (gp_gguf_whole(heads, i, 0) == 0) continue;
+        second = first;
+        first = i;
+    }
+    for (uint64_t i = 0; i < listed && types != NULL; i++) {
+        const char *kind = gp_gguf_whole(heads, i, 0) == 0 ? granite ? "mamba" : "conv"
+                                                           : granite ? "attention" : "full_attention";
+        cJSON_AddItemToArray(types, cJSON_CreateString(kind));
+    }
+    if (!is_model(to, "jamba") || first == listed) return;
+    put(to, "attn_layer_offset", first);
+    put(to, "attn_layer_period", second < listed ? second - first : listed);
+}
+
 static unsigned find_family(maker *to) {
     to->model_type = to->architecture;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -296,6 +320,7 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     put_experts(&to);
     put_pattern(&to);
     put_recurrence(&to);
+    put_hybrid(&to);
     put_biases(&to, reads);
     put_switch(&to, "tie_word_embeddings", !has(&to, "output.weight"));
     return to.config;

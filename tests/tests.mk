@@ -8,13 +8,24 @@ UNIT_SHARED := $(filter-out $(UNIT_SOURCES),$(wildcard tests/unit/*.c))
 UNIT_PROGRAMS := $(UNIT_NAMES:%=$(B)/tests/unit/%)
 UNIT_SHARED_OBJECTS := $(UNIT_SHARED:%.c=$(B)/obj/%.o)
 
+# llama.cpp as a package of node, for the one processor it is tested on: installed outside the sources, without running
+# any script of a package.
+ENGINE_MODULES := $(if $(filter Linux-x86_64,$(shell uname -sm | tr ' ' -)),$(B)/engine/node_modules/.package-lock.json)
+
+$(B)/engine/node_modules/.package-lock.json: tests/engine/package.json tests/engine/package-lock.json .npmrc
+	@mkdir -p $(B)/engine
+	$(call say,npm ci,tests/engine/package-lock.json)
+	$(Q)cp tests/engine/package.json tests/engine/package-lock.json .npmrc $(B)/engine/
+	$(Q)cd $(B)/engine && npm ci --ignore-scripts --omit=optional --no-progress --loglevel=error
+	$(Q)touch $@
+
 test: ## install what is missing, build, lint and run every test; the last line is the count
 	native/setup/install.sh test
 	$(MAKE) test-parts
 	CHROMIUM="$$(native/setup/browser.sh)" node tests/run.mjs $(SUITES)
 
 # All that tests/run.mjs starts. SUITES="unit web" runs those whose names hold one of the words.
-test-parts: cli wasm site $(UNIT_PROGRAMS) sanitized fuzzers $(B)/tests/answer_lines $(B)/tests/trap.wasm $(NODE_MODULES)
+test-parts: cli wasm site $(UNIT_PROGRAMS) sanitized fuzzers $(B)/tests/answer_lines $(B)/tests/trap.wasm $(NODE_MODULES) $(ENGINE_MODULES)
 
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests
 	@status=0; for program in $(UNIT_PROGRAMS); do $$program || status=1; done; exit $$status

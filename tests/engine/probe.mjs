@@ -19,18 +19,25 @@ const numbers = (pattern) => [...log.matchAll(pattern)].map(([, value]) => Numbe
 const sum = (pattern) => numbers(pattern).reduce((total, value) => total + value, 0);
 const last = (pattern) => numbers(pattern).at(-1);
 
+/** The log arrives a little later than what it tells of. */
+async function logged(pattern) {
+  for (let waited = 0; !pattern.test(log) && waited < 5000; waited += 5) await new Promise((resolve) => { setTimeout(resolve, 5); });
+  if (!pattern.test(log)) throw new Error(`the log never said ${pattern}`);
+}
+
 function contextFigures() {
   return {
     n_ctx: last(/llama_context: n_ctx +=\s+(\d+)/g), n_seq_max: last(/llama_context: n_seq_max +=\s+(\d+)/g),
     n_batch: last(/llama_context: n_batch +=\s+(\d+)/g), n_ubatch: last(/llama_context: n_ubatch +=\s+(\d+)/g),
     unified: /llama_context: kv_unified +=\s+true/.test(log), flash: /Flash Attention enabled|flash_attn += enabled/.test(log),
     kv_mib: sum(/KV buffer size =\s+([\d.]+) MiB/g), recurrent_mib: sum(/RS buffer size =\s+([\d.]+) MiB/g),
-    compute_mib: last(/sched_reserve: +CPU compute buffer size =\s+([\d.]+) MiB/g), output_mib: sum(/output buffer size =\s+([\d.]+) MiB/g),
+    compute_mib: last(/compute buffer size is\s+([\d.]+) MiB/g), output_mib: sum(/output buffer size =\s+([\d.]+) MiB/g),
   };
 }
 
 async function probe(file) {
   const model = await llama.loadModel({ modelPath: file, useMmap: true });
+  await logged(/CPU_Mapped model buffer size/);
   const figures = {
     file, bytes: model.size, mapped_mib: sum(/CPU_Mapped model buffer size =\s+([\d.]+) MiB/g),
     params_text: log.match(/model params +=\s+(\S+ \S+)/)?.[1], contexts: [],
@@ -39,6 +46,7 @@ async function probe(file) {
     log = "";
     const context = await model.createContext({ ...options, ignoreMemorySafetyChecks: true, failedCreationRemedy: false });
     await context.dispose();
+    await logged(/compute buffer size is/);
     figures.contexts.push(contextFigures());
   }
   await model.dispose();
