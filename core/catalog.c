@@ -27,6 +27,22 @@ const gp_gpu_row *gp_catalog_gpu(int index) {
     return index >= 0 && index < gp_data_gpu_count ? &gp_data_gpus[index] : NULL;
 }
 
+int gp_catalog_instance_count(void) {
+    return gp_data_instance_count;
+}
+
+const gp_instance_row *gp_catalog_instance(int index) {
+    return index >= 0 && index < gp_data_instance_count ? &gp_data_instances[index] : NULL;
+}
+
+int gp_catalog_link_count(void) {
+    return gp_data_link_count;
+}
+
+const gp_link_row *gp_catalog_link(int index) {
+    return index >= 0 && index < gp_data_link_count ? &gp_data_links[index] : NULL;
+}
+
 /* By the whole name first: a variant may have a row of its own. */
 static int find_model(gp_name_index index, const char *name) {
     int row = -1;
@@ -78,13 +94,28 @@ const char *gp_catalog_nearest_gpu(const char *name) {
     return row == NULL ? "" : row->name;
 }
 
-/* True when each word of `filter` occurs in one of the texts. */
-static bool matches(const char *filter, const char *const *texts, int count) {
+/* A word that states memory in GB, such as "80", "80gb" or ">=48", and holds for `memory_gb`. */
+static bool is_memory(const char *word, size_t length, double memory_gb) {
+    size_t at = 0, from;
+    double value = 0;
+    bool above = word[0] == '>', below = word[0] == '<', equal = !above && !below;
+    if (!equal) at++;
+    if (!equal && at < length && word[at] == '=') at++, equal = true;
+    for (from = at; at < length && gp_is_digit(word[at]) && at - from < 6; at++) value = value * 10 + (word[at] - '0');
+    if (at == from) return false;
+    bool unit = at == length || gp_contains_folded("gb", 2, word + at, length - at) ||
+                gp_contains_folded("gib", 3, word + at, length - at);
+    if (!unit) return false;
+    return (above && memory_gb > value) || (below && memory_gb < value) || (equal && !(memory_gb < value || memory_gb > value));
+}
+
+/* True when each word of `filter` occurs in one of the texts or states the memory; memory_gb 0 = none. */
+static bool matches(const char *filter, const char *const *texts, int count, double memory_gb) {
     while (*filter != '\0') {
         size_t space = strspn(filter, " ");
         filter += space;
         size_t length = strcspn(filter, " ");
-        bool found = length == 0;
+        bool found = length == 0 || (memory_gb > 0 && is_memory(filter, length, memory_gb));
         for (int i = 0; i < count && !found; i++) {
             found = gp_contains_folded(texts[i], strlen(texts[i]), filter, length);
         }
@@ -96,10 +127,21 @@ static bool matches(const char *filter, const char *const *texts, int count) {
 
 bool gp_catalog_model_matches(const gp_model_row *row, const char *filter) {
     const char *const texts[] = {row->id, row->family};
-    return matches(filter, texts, 2);
+    return matches(filter, texts, 2, 0);
 }
 
 bool gp_catalog_gpu_matches(const gp_gpu_row *row, const char *filter) {
     const char *const texts[] = {row->name, row->aliases, row->vendor, row->architecture};
-    return matches(filter, texts, 4);
+    return matches(filter, texts, 4, row->memory_gb_nominal);
+}
+
+bool gp_catalog_instance_matches(const gp_instance_row *row, const char *filter) {
+    const char *const texts[] = {row->type, row->provider, row->gpu, row->region};
+    const gp_gpu_row *gpu = gp_catalog_find_gpu(row->gpu);
+    return matches(filter, texts, 4, gpu != NULL ? gpu->memory_gb_nominal : 0);
+}
+
+bool gp_catalog_link_matches(const gp_link_row *row, const char *filter) {
+    const char *const texts[] = {row->name, row->kind};
+    return matches(filter, texts, 2, 0);
 }

@@ -39,6 +39,28 @@ typedef struct {
     gp_confidence confidence;
 } gp_gpu_row;
 
+/* What a provider rents by the hour. Prices are lists of their date; 0 = not published. */
+typedef struct {
+    const char *type, *provider; /* "p5.48xlarge", "AWS" */
+    const char *gpu;             /* a GPU's name, mostly of this catalogue */
+    int gpus, vcpus;
+    double ram_gib, network_bytes_per_s, usd_per_hour;
+    const char *date, *region, *source;
+    gp_confidence confidence;
+} gp_instance_row;
+
+/* What joins GPUs, per GPU and direction. Kinds: "intra-node", "inter-node", "intra-pod", "cpu-gpu". */
+typedef struct {
+    const char *name, *kind, *note, *source;
+    double bytes_per_s;
+    gp_confidence confidence;
+} gp_link_row;
+
+int gp_catalog_instance_count(void);
+const gp_instance_row *gp_catalog_instance(int index);
+int gp_catalog_link_count(void);
+const gp_link_row *gp_catalog_link(int index);
+
 int gp_catalog_model_count(void);
 const gp_model_row *gp_catalog_model(int index);
 int gp_catalog_gpu_count(void);
@@ -60,8 +82,12 @@ const char *gp_catalog_unsupported(const char *name);
 const char *gp_catalog_nearest_model(const char *name);
 const char *gp_catalog_nearest_gpu(const char *name);
 
-/* True when every word of `filter` occurs in the row's id, family or vendor, ignoring case ("" matches all). */
+/* True when every word of `filter` occurs in the row's names (id, family; name, vendor, architecture; provider, GPU,
+ * region; kind), ignoring case ("" matches all). For GPUs and instances a number is also the nominal memory of one GPU in
+ * GB: "80", "80gb", ">=48", "<24". */
 bool gp_catalog_model_matches(const gp_model_row *row, const char *filter);
 bool gp_catalog_gpu_matches(const gp_gpu_row *row, const char *filter);
+bool gp_catalog_instance_matches(const gp_instance_row *row, const char *filter);
+bool gp_catalog_link_matches(const gp_link_row *row, const char *filter);
 
 #endif

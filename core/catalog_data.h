@@ -6,6 +6,11 @@
 #include "catalog.h"
 #include "name_index.h"
 
+extern const gp_instance_row gp_data_instances[];
+extern const int gp_data_instance_count;
+extern const gp_link_row gp_data_links[];
+extern const int gp_data_link_count;
+
 typedef struct {
     const char *id;
     const char *model_type;

@@ -83,6 +83,49 @@ static void write_gpus(gp_writer *writer, const char *filter) {
     gp_write_close(writer, ']');
 }
 
+static void write_instance_row(gp_writer *writer, const gp_instance_row *row) {
+    gp_write_open(writer, NULL, '{');
+    gp_write_text(writer, "type", row->type);
+    gp_write_text(writer, "provider", row->provider);
+    gp_write_text(writer, "gpu", row->gpu);
+    gp_write_whole(writer, "gpus", row->gpus);
+    gp_write_known(writer, "vcpus", row->vcpus);
+    gp_write_known(writer, "ram_gib", row->ram_gib);
+    gp_write_known(writer, "network_bytes_per_s", row->network_bytes_per_s);
+    gp_write_known(writer, "usd_per_hour", row->usd_per_hour);
+    gp_write_known_text(writer, "date", row->date);
+    gp_write_known_text(writer, "region", row->region);
+    gp_write_text(writer, "source", row->source);
+    gp_write_text(writer, "confidence", confidence_key(row->confidence));
+    gp_write_close(writer, '}');
+}
+
+static void write_instances(gp_writer *writer, const char *filter) {
+    gp_write_open(writer, "instances", '[');
+    for (int i = 0; i < gp_catalog_instance_count(); i++) {
+        const gp_instance_row *row = gp_catalog_instance(i);
+        if (gp_catalog_instance_matches(row, filter)) write_instance_row(writer, row);
+    }
+    gp_write_close(writer, ']');
+}
+
+static void write_links(gp_writer *writer, const char *filter) {
+    gp_write_open(writer, "links", '[');
+    for (int i = 0; i < gp_catalog_link_count(); i++) {
+        const gp_link_row *row = gp_catalog_link(i);
+        if (!gp_catalog_link_matches(row, filter)) continue;
+        gp_write_open(writer, NULL, '{');
+        gp_write_text(writer, "name", row->name);
+        gp_write_text(writer, "kind", row->kind);
+        gp_write_number(writer, "bytes_per_s", row->bytes_per_s);
+        gp_write_known_text(writer, "note", row->note);
+        gp_write_text(writer, "source", row->source);
+        gp_write_text(writer, "confidence", confidence_key(row->confidence));
+        gp_write_close(writer, '}');
+    }
+    gp_write_close(writer, ']');
+}
+
 /* A default as the job's JSON has it. */
 static void write_default(gp_writer *writer, const gp_field_row *row) {
     bool word = strcmp(row->initial, "auto") == 0 || strcmp(row->initial, "max") == 0;
@@ -150,7 +193,8 @@ bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter) 
     static const struct {
         const char *kind;
         void (*write)(gp_writer *writer, const char *filter);
-    } tables[] = {{"models", write_models}, {"gpus", write_gpus}, {"fields", write_fields}, {"formulas", write_formulas}};
+    } tables[] = {{"models", write_models}, {"gpus", write_gpus}, {"instances", write_instances},
+                  {"links", write_links}, {"fields", write_fields}, {"formulas", write_formulas}};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (strcmp(tables[i].kind, kind) != 0) continue;
         tables[i].write(writer, filter);

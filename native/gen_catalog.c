@@ -350,6 +350,50 @@ static void write_gpus(const cJSON *gpus) {
     write_index("gp_data_gpu_names");
 }
 
+/* ---- instances and links ---- */
+
+static void write_instances(const cJSON *rows) {
+    const cJSON *row;
+    fputs("const gp_instance_row gp_data_instances[] = {\n", out);
+    cJSON_ArrayForEach(row, rows) {
+        const char *name = needed(row, "an instance", "type");
+        fputs("    {", out);
+        write_text_field("type", name);
+        write_text_field("provider", needed(row, name, "provider"));
+        write_text_field("gpu", needed(row, name, "gpu"));
+        write_field("gpus", "%d", (int)number_of(row, "gpus"));
+        write_field("vcpus", "%d", (int)number_of(row, "vcpus"));
+        write_field("ram_gib", "%.17g", number_of(row, "ram_gib"));
+        write_field("network_bytes_per_s", "%.17g", number_of(row, "network_gb_s") * 1e9);
+        write_field("usd_per_hour", "%.17g", number_of(row, "usd_per_hour"));
+        write_text_field("date", number_of(row, "usd_per_hour") > 0 ? needed(row, name, "date") : text_of(row, "date"));
+        write_text_field("region", text_of(row, "region"));
+        write_text_field("source", needed(row, name, "source"));
+        write_confidence(row, name);
+        fputs("},\n", out);
+        if (number_of(row, "gpus") < 1) fault(name, "no gpus");
+    }
+    fprintf(out, "};\nconst int gp_data_instance_count = %d;\n\n", cJSON_GetArraySize(rows));
+}
+
+static void write_links(const cJSON *rows) {
+    const cJSON *row;
+    fputs("const gp_link_row gp_data_links[] = {\n", out);
+    cJSON_ArrayForEach(row, rows) {
+        const char *name = needed(row, "a link", "name");
+        fputs("    {", out);
+        write_text_field("name", name);
+        write_text_field("kind", needed(row, name, "kind"));
+        write_text_field("note", text_of(row, "note"));
+        write_field("bytes_per_s", "%.17g", number_of(row, "gb_s") * 1e9);
+        write_text_field("source", needed(row, name, "source"));
+        write_confidence(row, name);
+        fputs("},\n", out);
+        if (number_of(row, "gb_s") <= 0) fault(name, "no gb_s");
+    }
+    fprintf(out, "};\nconst int gp_data_link_count = %d;\n\n", cJSON_GetArraySize(rows));
+}
+
 /* ---- formats ---- */
 
 static void index_format(const cJSON *row, int number) {
@@ -410,6 +454,7 @@ int main(int argc, char **argv) {
     cJSON *models = read_json(argv[1], "models.json"), *gpus = read_json(argv[1], "gpus.json");
     cJSON *formats = read_json(argv[1], "formats.json"), *aliases = read_json(argv[1], "aliases.json");
     cJSON *unsupported = read_json(argv[1], "unsupported.json");
+    cJSON *instances = read_json(argv[1], "instances.json"), *links = read_json(argv[1], "links.json");
     out = fopen(argv[2], "wb");
     if (out == NULL) {
         fprintf(stderr, "gen_catalog: %s: cannot be written\n", argv[2]);
@@ -423,6 +468,8 @@ int main(int argc, char **argv) {
     write_unsupported(unsupported);
     index_models("gp_data_unsupported_names", unsupported, aliases);
     write_gpus(gpus);
+    write_instances(instances);
+    write_links(links);
     write_formats(formats);
     write_kv_formats(formats);
     bool written = fclose(out) == 0;
@@ -431,6 +478,8 @@ int main(int argc, char **argv) {
     cJSON_Delete(formats);
     cJSON_Delete(aliases);
     cJSON_Delete(unsupported);
+    cJSON_Delete(instances);
+    cJSON_Delete(links);
     if (faults > 0 || !written) {
         remove(argv[2]);
         return 1;

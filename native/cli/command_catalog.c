@@ -35,6 +35,13 @@ static const catalog_listing listings[] = {
      {{"name", 'l', SHOW_TEXT, false}, {"vendor", 'l', SHOW_TEXT, true}, {"architecture", 'l', SHOW_TEXT, true},
       {"memory_bytes", 'r', SHOW_BYTES, false}, {"bandwidth_bytes_per_s", 'r', SHOW_BANDWIDTH, false},
       {"formats", 'l', SHOW_FORMATS, false}, {"year", 'r', SHOW_TEXT, true}}},
+    {"instances",
+     {{"type", 'l', SHOW_TEXT, false}, {"provider", 'l', SHOW_TEXT, false}, {"gpu", 'l', SHOW_TEXT, false},
+      {"gpus", 'r', SHOW_NUMBER, false}, {"vcpus", 'r', SHOW_NUMBER, true}, {"ram_gib", 'r', SHOW_NUMBER, true},
+      {"usd_per_hour", 'r', SHOW_TEXT, false}, {"date", 'l', SHOW_TEXT, false}, {"region", 'l', SHOW_TEXT, true}}},
+    {"links",
+     {{"name", 'l', SHOW_TEXT, false}, {"kind", 'l', SHOW_TEXT, false}, {"bytes_per_s", 'r', SHOW_BANDWIDTH, false},
+      {"note", 'l', SHOW_TEXT, true}}},
     {"fields",
      {{"path", 'l', SHOW_TEXT, false}, {"default", 'l', SHOW_TEXT, false}, {"solve", 'l', SHOW_SOLVE, false},
       {"unit", 'l', SHOW_TEXT, true}, {"choices", 'l', SHOW_CHOICES, false}}},
@@ -79,15 +86,15 @@ static void show_member(gp_buffer *cell, const gp_view *view, const cJSON *value
     else gp_view_argument(cell, view, value);
 }
 
-static void show_bandwidth(gp_buffer *cell, const cJSON *row) {
-    if (!gp_json_has(row, "bandwidth_bytes_per_s")) return;
-    gp_view_number(cell, gp_json_number(row, "bandwidth_bytes_per_s") / 1e9);
+static void show_bandwidth(gp_buffer *cell, const cJSON *row, const char *name) {
+    if (!gp_json_has(row, name)) return;
+    gp_view_number(cell, gp_json_number(row, name) / 1e9);
     gp_buffer_text(cell, " GB/s");
 }
 
 static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, const catalog_column *column) {
     if (column->show == SHOW_FORMATS) show_formats(cell, row);
-    else if (column->show == SHOW_BANDWIDTH) show_bandwidth(cell, row);
+    else if (column->show == SHOW_BANDWIDTH) show_bandwidth(cell, row, column->name);
     else if (column->show == SHOW_SOLVE) show_solve(cell, row);
     else if (column->show == SHOW_CHOICES) show_choices(cell, view, row);
     else show_member(cell, view, cJSON_GetObjectItemCaseSensitive(row, column->name), column->show);

@@ -41,7 +41,7 @@ _gpuplan() {
     fi
     case $command in
         '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
-        catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus fields formulas' -- "$word") ;;
+        catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus instances links fields formulas' -- "$word") ;;
         explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
         plan | batch | link) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac
