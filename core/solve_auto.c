@@ -51,7 +51,8 @@ static void apply(const search *state, const choice *candidate) {
     int64_t inner = candidate->values[TENSOR] * candidate->values[STAGES] * known_or_one(job, GP_FIELD_CP);
     int64_t replicas = candidate->values[COUNT] / inner > 0 ? candidate->values[COUNT] / inner : 1;
     int64_t batch = gp_whole(job, GP_FIELD_GLOBAL_BATCH) / replicas / known_or_one(job, GP_FIELD_GRAD_ACCUM);
-    gp_set_whole(job, GP_FIELD_MICRO_BATCH, batch > 0 ? batch : 1, GP_SOLVED);
+    int64_t most = (int64_t)gp_field_info(GP_FIELD_MICRO_BATCH)->max;
+    gp_set_whole(job, GP_FIELD_MICRO_BATCH, batch < 1 ? 1 : batch > most ? most : batch, GP_SOLVED);
 }
 
 static void consider(search *state, const choice *candidate) {

@@ -104,6 +104,8 @@ static void find_divisors(uint64_t number, divisors *list) {
 static uint64_t climb_divisors(ladder *state, uint64_t share, uint64_t *fails_at) {
     divisors list;
     find_divisors(share, &list);
+    double most = gp_field_info(state->field)->max;
+    while (list.count > 1 && (double)list.values[list.count - 1] > most) list.count--;
     uint64_t usable = state->plan->device.usable_bytes;
     int low = -1, high = list.count;
     while (high - low > 1) {
