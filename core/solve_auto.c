@@ -177,7 +177,8 @@ bool gp_solve_choices(gp_plan *plan) {
     choice candidate = plainest;
     consider_counts(&state, &candidate);
     apply(&state, state.found ? &state.best : &plainest);
-    if (!gp_layout_build(job, &plan->model, &plan->layout, state.found ? &plan->scratch : &plan->diagnostics)) return false;
+    gp_diagnostics *rows = state.found ? &plan->scratch : &plan->diagnostics;
+    if (!gp_layout_build(job, &plan->model, &plan->layout, rows)) return false;
     if (batch_open && !state.batch_follows && state.best_verdict == GP_FITS) grow_batch(plan, &plan->layout);
     for (int i = 0; i < CHOICE_COUNT; i++)
         if (state.open[i]) gp_solve_record(plan, choice_fields[i], (double)gp_whole(job, choice_fields[i]), 0);
