@@ -2,13 +2,14 @@
 #include "link.h"
 
 #include <cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "job_parts.h"
 #include "link_codec.h"
 #include "text.h"
+#include "writer.h"
 
 typedef struct {
     gp_link_text text;
@@ -37,7 +38,7 @@ static const char *text_of(const cJSON *item, char *buffer, size_t size, char **
         gp_text_number(buffer, size, item->valuedouble);
         return buffer;
     }
-    *owned = cJSON_PrintUnformatted(item);
+    *owned = gp_tree_text(item);
     return *owned == NULL ? "" : *owned;
 }
 
@@ -45,7 +46,7 @@ static void write_value(writer *to, const char *key, const cJSON *item) {
     char buffer[32];
     char *owned = NULL;
     write_pair(to, key, text_of(item, buffer, sizeof buffer, &owned));
-    cJSON_free(owned);
+    free(owned);
 }
 
 /* ["q","v"] as "q,v", which means the same. */
@@ -60,7 +61,7 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
         const char *value = text_of(element, buffer, sizeof buffer, &owned);
         gp_link_append(&to->text, mark, strlen(mark));
         gp_link_append_escaped(&to->text, value, strlen(value));
-        cJSON_free(owned);
+        free(owned);
         mark = ",";
     }
 }
@@ -164,8 +165,8 @@ static void write_kept(writer *to) {
 }
 
 static void write_version(writer *to) {
-    char known[16];
-    snprintf(known, sizeof known, "%d", GP_LINK_VERSION);
+    char known[GP_DECIMAL_BYTES];
+    gp_decimal_write_whole(known, GP_LINK_VERSION);
     const cJSON *newer = gp_job_item(to->job, "kept.v");
     write_pair(to, "v", cJSON_IsString(newer) ? newer->valuestring : known);
 }

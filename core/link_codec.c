@@ -6,6 +6,7 @@
 
 #include "json_scan.h"
 #include "text.h"
+#include "writer.h"
 
 void gp_link_append(gp_link_text *text, const char *bytes, size_t length) {
     if (text->failed) return;
@@ -104,14 +105,14 @@ static char *read_base64url(const char *text, size_t *length) {
 }
 
 void gp_link_append_json(gp_link_text *text, const cJSON *item) {
-    char *json = cJSON_PrintUnformatted(item);
+    char *json = gp_tree_text(item);
     if (json == NULL) {
         text->failed = true;
         return;
     }
     gp_link_append(text, "j1.", 3);
     append_base64url(text, json, strlen(json));
-    cJSON_free(json);
+    free(json);
 }
 
 cJSON *gp_link_read_json(const char *value, size_t *codec_length) {

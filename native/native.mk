@@ -19,7 +19,7 @@ $(B)/obj/native/%.o: native/%.c $(SETTINGS) native/native.mk | $(CJSON)/cJSON.h
 	$(call say,cc,$<)
 	$(Q)$(COMPILE) $(POSIX) -Inative -c -o $@ $<
 
-$(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o
+$(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o $(B)/libcore.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
