@@ -83,10 +83,10 @@ test("on a phone the answer stays in sight", async () => {
     for (const target of ["#examples", "#sentence", "#knobs", "#notes", "#foot"]) {
       await page.locator(target).scrollIntoViewIfNeeded();
       await page.waitForFunction((selector) => {
-        const dock = document.getElementById("dock");
+        const box = document.querySelector(selector).getBoundingClientRect();
         const verdict = document.getElementById("verdict").getBoundingClientRect();
-        const isInView = verdict.bottom > 0 && verdict.top < innerHeight;
-        return Boolean(selector) && dock.classList.contains("is-shown") !== isInView;
+        const part = (Math.min(verdict.bottom, innerHeight) - Math.max(verdict.top, 0)) / verdict.height;
+        return box.top < innerHeight && document.getElementById("dock").classList.contains("is-shown") === part < 0.6;
       }, target);
       assert.ok(await seen(), target);
     }
