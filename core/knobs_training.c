@@ -105,7 +105,7 @@ static const gp_knob_row rows[] = {
      {GP_COST_TIME, 0, 0.5, "Rajbhandari et al. 2020, arXiv:1910.02054, section 7.2: half as much traffic again"},
      false, zero_3},
     {"recompute_full",
-     {GP_COST_TIME, 0.29, 0.39, "Korthikanti et al. 2022, arXiv:2205.05198, table 4"}, false, recompute_full},
+     {GP_COST_TIME, 0.29, 0.39, "Korthikanti et al. 2022, arXiv:2205.05198, tables 4 and 5"}, false, recompute_full},
     {"tensor_parallel",
      {GP_COST_TIME, 0, 0, "Shoeybi et al. 2019, arXiv:1909.08053, section 3: two all-reduces a layer and pass"}, false,
      tensor_parallel},
