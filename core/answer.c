@@ -120,15 +120,6 @@ static void answer_plan(call *request) {
     cJSON_Delete(owned);
 }
 
-static void write_tree(gp_writer *writer, const char *key, const cJSON *tree) {
-    char *text = cJSON_PrintUnformatted(tree);
-    if (text == NULL)
-        writer->failed = true;
-    else
-        gp_write_raw(writer, key, text);
-    cJSON_free(text);
-}
-
 static void answer_link(call *request) {
     cJSON *owned = NULL;
     const cJSON *job = find_job(request, &owned);
@@ -138,7 +129,7 @@ static void answer_link(call *request) {
         write_faults(request);
     else
         gp_report_diagnostics(request->writer, "warnings", request->faults, GP_SEVERITY_WARNING);
-    if (owned != NULL) write_tree(request->writer, "job", owned);
+    if (owned != NULL) gp_write_tree(request->writer, "job", owned);
     gp_write_known_text(request->writer, "link", link);
     free(link);
     cJSON_Delete(owned);
@@ -243,20 +234,19 @@ static const operation *find_operation(call *request) {
     return NULL;
 }
 
-static void answer(call *request) {
-    const operation *found = request->tree != NULL ? find_operation(request) : NULL;
+static void answer_tree(call *request) {
+    const operation *found = find_operation(request);
     gp_report_begin(request->writer, found != NULL ? found->op : NULL);
-    if (request->tree != NULL) check_version(request);
+    check_version(request);
     if (found == NULL) {
         write_faults(request);
-    } else {
-        check_keys(request, found->members);
-        found->answer(request);
+        return;
     }
-    gp_report_end(request->writer);
+    check_keys(request, found->members);
+    found->answer(request);
 }
 
-char *gp_answer_bytes(const char *text, size_t length) {
+char *gp_answer_bytes(const char *request, size_t length) {
     gp_writer writer;
     gp_writer_start(&writer);
     workspace *space = malloc(sizeof *space);
@@ -266,15 +256,21 @@ char *gp_answer_bytes(const char *text, size_t length) {
     }
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
-    cJSON *tree = gp_request_parse(text, length, faults);
-    call request = {.tree = tree, .faults = faults, .space = space, .writer = &writer};
-    answer(&request);
+    cJSON *tree = gp_request_parse(request, length, faults);
+    call made = {.tree = tree, .faults = faults, .space = space, .writer = &writer};
+    if (tree != NULL) {
+        answer_tree(&made);
+    } else {
+        gp_report_begin(&writer, NULL);
+        write_faults(&made);
+    }
+    gp_report_end(&writer);
     cJSON_Delete(tree);
     free(space);
     return gp_writer_finish(&writer);
 }
 
-char *gp_answer(const char *text) { return gp_answer_bytes(text, text != NULL ? strlen(text) : 0); }
+char *gp_answer(const char *request) { return gp_answer_bytes(request, request != NULL ? strlen(request) : 0); }
 
 void gp_free(char *report) { free(report); }
 
