@@ -16,7 +16,6 @@ typedef struct {
     int release_year;
     gp_shape shape;
     uint64_t published_params; /* 0 = none published */
-    const char *license;
     const char *source;   /* where shapes and count come from */
     gp_confidence confidence;
 } gp_model_row;
