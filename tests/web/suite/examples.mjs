@@ -32,9 +32,9 @@ test("100K tokens: the cache follows the KV heads", () => {
 });
 
 /** Both ledgers are shown for one plan: what the first has solved is given to the second. */
-function fixed(job, solved) {
-  const branch = job.task === "infer" ? "infer" : "train";
-  return { ...job, [branch]: { ...job[branch], ...solved } };
+function fixed(given, solved) {
+  const branch = given.task === "infer" ? "infer" : "train";
+  return { ...given, [branch]: { ...given[branch], ...solved } };
 }
 
 for (const lang of ["en", "zh-Hans"]) {
