@@ -5,8 +5,8 @@
 #include "solve.h"
 
 /* Fills plan->knobs. Each is the request with one change, planned anew, so applying it gives exactly the peak it
- * states. Where the request asks for a maximum, or where open choices would spend what the knob frees, the change also
- * holds every value that the solver found.
+ * states. Where the request asks for a maximum, where the knob uses room, or where open choices would spend what it
+ * frees, the change also holds every value that the solver found.
  * A plan that does not fit, or only just, lists what saves memory; one that fits lists first what uses the room. Within
  * each, the order is that of the cost: nothing, time, quality, capacity, hardware.
  * `outlook` is room for one more plan, whatever it held before. */

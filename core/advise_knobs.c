@@ -24,8 +24,7 @@ static bool measure(gp_draft *draft, gp_plan *outlook) {
 }
 
 static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_knob *knob) {
-    /* Where choices are open, a longer sequence may end with a smaller peak: the plan then recomputes more. */
-    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes != 0;
+    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes < 0;
     return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
 }
 
@@ -39,12 +38,14 @@ static bool try_row(gp_plan *plan, const gp_knob_row *row, bool hold, gp_plan *o
 }
 
 /* Choices left to the solver stay open where the knob frees memory all the same. Where they would spend what it frees
- * on a cheaper choice, they are held, which shows what the knob is worth by itself. */
+ * on a cheaper choice, they are held, which shows what the knob is worth by itself. What uses room always holds them:
+ * a dearer choice made for it would be a price that the knob does not name. */
 static void try_rows(gp_plan *plan, const gp_knob_row *rows, bool uses_room, gp_plan *outlook) {
     bool maximum = has_maximum(plan), open = plan->solution_count > 0;
     for (const gp_knob_row *row = rows; row->id != NULL && plan->knob_count < GP_ADVICE_MAX; row++) {
         if (row->uses_room != uses_room) continue;
-        bool found = (!maximum && try_row(plan, row, false, outlook)) || (open && try_row(plan, row, true, outlook));
+        bool hold = uses_room || maximum;
+        bool found = try_row(plan, row, hold, outlook) || (!hold && open && try_row(plan, row, true, outlook));
         if (found) plan->knob_count++;
     }
 }

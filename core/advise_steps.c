@@ -105,7 +105,7 @@ static void step_sharding(gp_plan *plan) {
     bool frozen_whole = gp_is_adapter(&plan->job) && layout->dp > 1 && layout->zero > 0 && layout->zero < 3;
     if (frozen_whole)
         step->constraint = "frozen_weights";
-    else if (plan->verdict == GP_NO && gp_advise_state_bytes(&plan->stages[plan->peak.stage]) > plan->device.usable_bytes)
+    else if (gp_advise_state_bytes(&plan->stages[plan->peak.stage]) > plan->device.usable_bytes)
         step->constraint = "state";
 }
 

@@ -124,15 +124,6 @@ static void answer_plan(call *request) {
     cJSON_Delete(owned);
 }
 
-static void write_tree(gp_writer *writer, const char *key, const cJSON *tree) {
-    char *text = cJSON_PrintUnformatted(tree);
-    if (text == NULL)
-        writer->failed = true;
-    else
-        gp_write_raw(writer, key, text);
-    cJSON_free(text);
-}
-
 static void answer_link(call *request) {
     cJSON *owned = NULL;
     const cJSON *job = find_job(request, &owned);
@@ -142,7 +133,7 @@ static void answer_link(call *request) {
         write_faults(request);
     else
         gp_report_diagnostics(request->writer, "warnings", request->faults, GP_SEVERITY_WARNING);
-    if (owned != NULL) write_tree(request->writer, "job", owned);
+    if (owned != NULL) gp_write_tree(request->writer, "job", owned);
     gp_write_known_text(request->writer, "link", link);
     free(link);
     cJSON_Delete(owned);
@@ -256,17 +247,16 @@ static const operation *find_operation(call *request) {
     return NULL;
 }
 
-static void answer(call *request) {
-    const operation *found = request->tree != NULL ? find_operation(request) : NULL;
+static void answer_tree(call *request) {
+    const operation *found = find_operation(request);
     gp_report_begin(request->writer, found != NULL ? found->op : NULL);
-    if (request->tree != NULL) check_version(request);
+    check_version(request);
     if (found == NULL) {
         write_faults(request);
-    } else {
-        check_keys(request, found->members);
-        found->answer(request);
+        return;
     }
-    gp_report_end(request->writer);
+    check_keys(request, found->members);
+    found->answer(request);
 }
 
 char *gp_answer_with(const char *text, size_t length, const void *files, size_t file_bytes) {
@@ -280,9 +270,15 @@ char *gp_answer_with(const char *text, size_t length, const void *files, size_t 
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
     cJSON *tree = gp_request_parse(text, length, faults);
-    call request = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
-                    .files = files, .file_bytes = files != NULL ? file_bytes : 0};
-    answer(&request);
+    call made = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
+                 .files = files, .file_bytes = files != NULL ? file_bytes : 0};
+    if (tree != NULL) {
+        answer_tree(&made);
+    } else {
+        gp_report_begin(&writer, NULL);
+        write_faults(&made);
+    }
+    gp_report_end(&writer);
     cJSON_Delete(tree);
     free(space);
     return gp_writer_finish(&writer);

@@ -158,7 +158,8 @@ static void note_field(gp_plan *plan, gp_field field) {
 void gp_assume(gp_plan *plan) {
     for (int field = 0; field < GP_FIELD_TOTAL; field++) note_field(plan, (gp_field)field);
     if (gp_is_adapter(&plan->job) && plan->job.lora_targets == 0)
-        gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_DEFAULT_VALUE, "train.lora.targets"), "value", "all-linear");
+        gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_DEFAULT_VALUE, "train.lora.targets"), "value",
+                      "all-linear");
     if (plan->job.tensor_types_given)
         gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_NOT_MODELLED, "infer.tensor_types"), "value", "");
 }

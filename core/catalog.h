@@ -18,7 +18,6 @@ typedef struct {
     const uint8_t *shape;      /* packed: gp_catalog_shape */
     uint64_t published_params; /* 0 = none published */
     const char *published_active; /* parameters per token as the model's makers state them ("22B"), "" = not stated */
-    const char *license;
     const char *source;   /* where shapes and count come from */
     gp_confidence confidence;
 } gp_model_row;

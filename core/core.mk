@@ -6,8 +6,9 @@ COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(WERROR) $(INCLUDES) $(OPTIMIZE) $(CFLA
 
 CJSON := $(B)/deps/cjson
 # The nesting limit bounds the parser's recursion, natively and on the small stack of WebAssembly.
+# strtod: numbers are read by core/decimal.c, which knows no locale.
 # -w: its warnings are not ours to mend.
-CJSON_FLAGS = -std=c99 -DCJSON_NESTING_LIMIT=32 -w
+CJSON_FLAGS = -std=c99 -DCJSON_NESTING_LIMIT=32 -Dstrtod=gp_decimal_read -w
 
 CORE_SOURCES := $(wildcard core/*.c)
 CORE_HEADERS := $(wildcard core/*.h core/*.def)
@@ -47,7 +48,7 @@ $(B)/libgpuplan.a: $(CORE_OBJECTS) $(B)/obj/generated/catalog_data.o $(B)/obj/cJ
 	$(call say,archive,$@)
 	$(Q)$(ARCHIVE)
 
-$(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/libcore.a $(B)/obj/cJSON.o
+$(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/obj/cJSON.o $(B)/libcore.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 

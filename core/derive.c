@@ -136,7 +136,8 @@ static void check_weight_format(const gp_job *job, gp_diagnostics *diagnostics) 
 static void derive_cache_format(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
     const char *name = job->settings[GP_FIELD_KV].text;
     bool bf16 = device->row == NULL || device->row->bf16;
-    bool llama_cpp = gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
+    bool llama_cpp =
+        gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
     if (!gp_known(job, GP_FIELD_KV) || gp_choice_is(job, GP_FIELD_KV, "auto"))
         gp_set_choice(job, GP_FIELD_KV, llama_cpp ? "f16" : bf16 ? "bf16" : "fp16", GP_DERIVED);
     else if (gp_whole(job, GP_FIELD_KV) < 0 && name != NULL && !(gp_kv_bits(name) > 0))

@@ -1,9 +1,8 @@
 #include "job.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "job_parts.h"
 #include "text.h"
 
@@ -80,18 +79,19 @@ void gp_set_real(gp_job *job, gp_field field, double value, gp_origin origin) {
 static int write_value(const gp_job *job, gp_field field, char *buffer, size_t size) {
     const gp_setting *setting = &job->settings[field];
     int length = 0;
+    char digits[GP_DECIMAL_BYTES];
     const char *choice = gp_choice_text(field, setting->whole, &length);
     switch (rows[field].kind) {
     case GP_KIND_WHOLE:
-        return snprintf(buffer, size, "%" PRId64, setting->whole);
+        return (int)gp_text_copy(buffer, size, digits, gp_decimal_write_whole(digits, setting->whole));
     case GP_KIND_REAL:
         return gp_text_number(buffer, size, setting->real);
     case GP_KIND_SWITCH:
-        return snprintf(buffer, size, "%s", setting->whole != 0 ? "true" : "false");
+        return (int)gp_text_join(buffer, size, setting->whole != 0 ? "true" : "false", "");
     case GP_KIND_CHOICE:
-        return snprintf(buffer, size, "%.*s", length, choice);
+        return (int)gp_text_copy(buffer, size, choice, (size_t)length);
     case GP_KIND_OPEN:
-        if (setting->whole >= 0) return snprintf(buffer, size, "%.*s", length, choice);
+        if (setting->whole >= 0) return (int)gp_text_copy(buffer, size, choice, (size_t)length);
         break;
     case GP_KIND_TEXT:
         break;
@@ -109,9 +109,9 @@ bool gp_weights_are_file(const gp_job *job) {
 
 int gp_setting_text(const gp_job *job, gp_field field, char *buffer, int size) {
     gp_origin origin = job->settings[field].origin;
-    int length = origin == GP_ABSENT ? snprintf(buffer, (size_t)size, "%s", "")
-                 : origin == GP_AUTO ? snprintf(buffer, (size_t)size, "auto")
-                 : origin == GP_MAX  ? snprintf(buffer, (size_t)size, "max")
+    int length = origin == GP_ABSENT ? (int)gp_text_join(buffer, (size_t)size, "", "")
+                 : origin == GP_AUTO ? (int)gp_text_join(buffer, (size_t)size, "auto", "")
+                 : origin == GP_MAX  ? (int)gp_text_join(buffer, (size_t)size, "max", "")
                                      : write_value(job, field, buffer, (size_t)size);
     return length < size ? length : size - 1;
 }

@@ -133,15 +133,15 @@ const char *gp_choice_text(gp_field field, int64_t index, int *length);
 /* Reads the `job` object (docs/request.md). Every fault becomes a row of `diagnostics` with its path; parsing goes on
  * to find them all. null counts as absent. Fields not given get their table default (origin GP_DEFAULT or GP_AUTO).
  * What the job does not store is noted as NOT_MODELLED here: `calibration`, `kept`, LoRA targets that name no matrix,
- * shapes beside a config.json, "max" in a field of another task (it is dropped). Other given values without effect, such
- * as fields of another task and texts outside an OPEN field's list, are for the plan to note.
+ * shapes beside a config.json, "max" in a field of another task (it is dropped). Other given values without effect,
+ * such as fields of another task and texts outside an OPEN field's list, are for the plan to note.
  * Whether models, GPUs and formats of the given names exist is the concern of later parts. */
 void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnostics);
 
 /* Writes one setting, typed by a person as text, into a `job` object, typed by the field table: numbers, true and false
  * become JSON values, a text that starts with { or [ is read as JSON where an object or list is allowed, "null" takes
- * the setting out. `path` is a dotted path ("train.seq_len", "model.layers", "hardware.gpu.memory_gib"), the last part of
- * one ("seq_len", "gpu"), or a key of plan links ("seq", "n"); a name that several fields share means the one of the
+ * the setting out. `path` is a dotted path ("train.seq_len", "model.layers", "hardware.gpu.memory_gib"), the last part
+ * of one ("seq_len", "gpu"), or a key of plan links ("seq", "n"); a name that several fields share means the one of the
  * job's task. The value itself is checked by gp_job_read. Returns false after an error row: UNKNOWN_KEY, INVALID_JSON,
  * INVALID_UTF8 or OUT_OF_MEMORY. */
 bool gp_job_set(struct cJSON *job, const char *path, const char *value_text, gp_diagnostics *diagnostics);

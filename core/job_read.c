@@ -1,7 +1,6 @@
 /* Reading a job: one walk over the tree, in which each member is a field of fields.def or a part of job_parts.c. */
 #include <cJSON.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "job.h"
@@ -165,7 +164,7 @@ static void read_weights_object(reader *to, const cJSON *object) {
             const char *mix = read_text(to, member, "infer.weights.gguf", GP_TEXT_BYTES - sizeof "gguf:", "text");
             if (mix == NULL) continue;
             char *text = to->job->weights_text;
-            snprintf(text, sizeof to->job->weights_text, "gguf:%s", mix);
+            gp_text_join(text, sizeof to->job->weights_text, "gguf:", mix);
             to->job->settings[GP_FIELD_WEIGHTS] = (gp_setting){.origin = GP_GIVEN, .text = text};
         } else if (strcmp(member->string, "bits") == 0) {
             const gp_field_row *bits = gp_field_info(GP_FIELD_WEIGHT_BITS);
@@ -176,7 +175,7 @@ static void read_weights_object(reader *to, const cJSON *object) {
             to->given[GP_FIELD_WEIGHT_BITS] = true;
         } else {
             char path[GP_PATH_BYTES];
-            snprintf(path, sizeof path, "infer.weights.%.64s", member->string);
+            gp_text_join(path, sizeof path, "infer.weights.", member->string);
             gp_diagnose(to->list, GP_CODE_UNKNOWN_KEY, path);
         }
     }
@@ -259,7 +258,7 @@ static void note_shapes_beside_config(reader *to, const cJSON *object) {
         bool used = strcmp(member->string, "config") == 0 || strcmp(member->string, "name") == 0 ||
                     strcmp(member->string, "params") == 0 || strncmp(member->string, "file_", 5) == 0;
         char path[GP_PATH_BYTES];
-        snprintf(path, sizeof path, "model.%.64s", member->string);
+        gp_text_join(path, sizeof path, "model.", member->string);
         if (!used && !cJSON_IsNull(member) && gp_part_find(path, strlen(path)) != NULL) note_item(to, member, path);
     }
 }

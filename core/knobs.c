@@ -1,8 +1,8 @@
 #include "knobs.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "derive.h"
 #include "text.h"
 
@@ -64,6 +64,6 @@ void gp_draft_hold(gp_draft *draft, const gp_solution *solution) {
     gp_change *change = add_change(draft, GP_CHANGE_PARAMS);
     if (change == NULL) return;
     draft->job.model = draft->plan->job.model;
-    snprintf(change->from, sizeof change->from, "%.0f", solution->value);
+    gp_decimal_write_whole(change->from, (int64_t)solution->value);
     copy_text(change->to, sizeof change->to, change->from);
 }

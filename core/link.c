@@ -2,14 +2,15 @@
 #include "link.h"
 
 #include <cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config_compact.h"
+#include "decimal.h"
 #include "job_parts.h"
 #include "link_codec.h"
 #include "text.h"
+#include "writer.h"
 
 typedef struct {
     gp_link_text text;
@@ -38,7 +39,7 @@ static const char *text_of(const cJSON *item, char *buffer, size_t size, char **
         gp_text_number(buffer, size, item->valuedouble);
         return buffer;
     }
-    *owned = cJSON_PrintUnformatted(item);
+    *owned = gp_tree_text(item);
     return *owned == NULL ? "" : *owned;
 }
 
@@ -46,7 +47,7 @@ static void write_value(writer *to, const char *key, const cJSON *item) {
     char buffer[32];
     char *owned = NULL;
     write_pair(to, key, text_of(item, buffer, sizeof buffer, &owned));
-    cJSON_free(owned);
+    free(owned);
 }
 
 /* ["q","v"] as "q,v", which means the same. */
@@ -61,7 +62,7 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
         const char *value = text_of(element, buffer, sizeof buffer, &owned);
         gp_link_append(&to->text, mark, strlen(mark));
         gp_link_append_escaped(&to->text, value, strlen(value));
-        cJSON_free(owned);
+        free(owned);
         mark = ",";
     }
 }
@@ -142,8 +143,8 @@ static void write_kept(writer *to) {
 }
 
 static void write_version(writer *to) {
-    char known[16];
-    snprintf(known, sizeof known, "%d", GP_LINK_VERSION);
+    char known[GP_DECIMAL_BYTES];
+    gp_decimal_write_whole(known, GP_LINK_VERSION);
     const cJSON *newer = gp_job_item(to->job, "kept.v");
     write_pair(to, "v", cJSON_IsString(newer) ? newer->valuestring : known);
 }

@@ -7,6 +7,7 @@
 #include "deflate.h"
 #include "json_scan.h"
 #include "text.h"
+#include "writer.h"
 
 void gp_link_append(gp_link_text *text, const char *bytes, size_t length) {
     if (text->failed) return;
@@ -105,11 +106,11 @@ static char *read_base64url(const char *text, size_t *length) {
 }
 
 void gp_link_append_json(gp_link_text *text, const cJSON *item) {
-    char *json = cJSON_PrintUnformatted(item);
+    char *json = gp_tree_text(item);
     size_t length = json == NULL ? 0 : strlen(json);
     unsigned char *packed = json == NULL ? NULL : malloc(length + 1);
     if (packed == NULL) {
-        cJSON_free(json);
+        free(json);
         text->failed = true;
         return;
     }
@@ -118,7 +119,7 @@ void gp_link_append_json(gp_link_text *text, const cJSON *item) {
     gp_link_append(text, shorter ? "z1." : "j1.", 3);
     append_base64url(text, shorter ? (const char *)packed : json, shorter ? packed_length : length);
     free(packed);
-    cJSON_free(json);
+    free(json);
 }
 
 /* The text of packed bytes, owned by the caller, or NULL. */

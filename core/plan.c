@@ -68,7 +68,10 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     if (!is_reported(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     check_maxima(&plan->job, diagnostics);
-    if (!is_reported(diagnostics, "model")) gp_model_build(&plan->job, &plan->model, diagnostics);
+    /* A size that the solver will find has no remarks of its own yet. */
+    gp_diagnostics *remarks = plan->job.model.params_max ? &plan->scratch : diagnostics;
+    if (!is_reported(diagnostics, "model") && !gp_model_build(&plan->job, &plan->model, remarks) && remarks != diagnostics)
+        gp_model_build(&plan->job, &plan->model, diagnostics);
     return !gp_has_errors(diagnostics);
 }
 
@@ -137,7 +140,7 @@ static bool is_exact(const gp_plan *plan) {
 
 bool gp_plan_measure(gp_plan *plan) {
     plan->stage_count = plan->layout.pp;
-    plan->stages = malloc((size_t)plan->stage_count * sizeof *plan->stages);
+    plan->stages = calloc((size_t)plan->stage_count, sizeof *plan->stages);
     if (plan->stages == NULL) {
         gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
         return false;

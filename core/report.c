@@ -67,8 +67,8 @@ static void write_solutions(gp_writer *writer, const gp_plan *plan) {
     for (int i = 0; i < plan->solution_count; i++) {
         const gp_solution *solution = &plan->solutions[i];
         const char *name = short_name(solution->field);
-        char text[GP_CHANGE_BYTES];
         if (solution->field < GP_FIELD_TOTAL && gp_field_info(solution->field)->kind == GP_KIND_CHOICE) {
+            char text[GP_CHANGE_BYTES];
             gp_setting_text(&plan->job, solution->field, text, sizeof text);
             gp_write_text(writer, name, text);
         } else {

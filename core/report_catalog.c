@@ -203,14 +203,16 @@ bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter) 
     return false;
 }
 
-/* True when `id` is the formula's, or its first or second part: "kv_cache" of "kv_cache.paged" and "textbook.kv_cache". */
+static bool begins_with_parts(const char *id, const char *parts) {
+    size_t length = strlen(parts);
+    return strncmp(id, parts, length) == 0 && (id[length] == '\0' || id[length] == '.');
+}
+
+/* True when `id` is the formula's, or a part of it that names an item: "kv_cache" of "kv_cache.blocks" and of
+ * "textbook.kv_cache". */
 static bool is_about(const gp_formula *formula, const char *id) {
-    size_t length = strlen(id);
     const char *dot = strchr(formula->id, '.');
-    if (strcmp(formula->id, id) == 0) return true;
-    bool first = strncmp(formula->id, id, length) == 0 && formula->id[length] == '.';
-    bool second = dot != NULL && strncmp(dot + 1, id, length) == 0 && (dot[1 + length] == '\0' || dot[1 + length] == '.');
-    return first || second;
+    return begins_with_parts(formula->id, id) || (dot != NULL && begins_with_parts(dot + 1, id));
 }
 
 bool gp_report_explain(gp_writer *writer, const char *id) {

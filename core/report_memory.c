@@ -35,7 +35,8 @@ static void write_explanation(gp_writer *writer, const gp_amount *amount) {
     gp_write_text(writer, "formula_id", amount->formula->id);
     gp_write_text(writer, "formula", amount->formula->expression);
     gp_write_open(writer, "terms", '{');
-    for (int i = 0; i < amount->term_count; i++) gp_write_number(writer, amount->terms[i].symbol, amount->terms[i].value);
+    for (int i = 0; i < amount->term_count; i++)
+        gp_write_number(writer, amount->terms[i].symbol, amount->terms[i].value);
     gp_write_close(writer, '}');
     gp_write_text(writer, "source", amount->formula->source);
 }

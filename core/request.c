@@ -2,10 +2,10 @@
 
 #include <cJSON.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "gpuplan.h"
 #include "json_scan.h"
 #include "text.h"
@@ -96,8 +96,8 @@ static void check_values(walk *at, const cJSON *container) {
         bool nested = cJSON_IsObject(member) || cJSON_IsArray(member);
         bool infinite = cJSON_IsNumber(member) && !isfinite(member->valuedouble);
         if (nested || infinite) {
-            char number[16];
-            snprintf(number, sizeof number, "%d", index);
+            char number[GP_DECIMAL_BYTES];
+            gp_decimal_write_whole(number, index);
             size_t back = enter(at, member->string == NULL ? number : member->string);
             if (nested) check_values(at, member);
             if (infinite) report(at, GP_CODE_NOT_FINITE);

@@ -55,8 +55,11 @@ static void close_settled_batch(gp_job *job) {
 
 bool gp_solve(gp_plan *plan) {
     close_settled_batch(&plan->job);
-    if (!choose_at_least_value(plan, maximised_field(&plan->job))) return false;
-    if (!gp_solve_maximum(plan)) return false;
+    if (plan->job.model.params_max) {
+        if (!gp_solve_size(plan)) return false;
+    } else if (!choose_at_least_value(plan, maximised_field(&plan->job)) || !gp_solve_maximum(plan)) {
+        return false;
+    }
     gp_diagnostics_clear(&plan->scratch);
     if (!gp_layout_build(&plan->job, &plan->model, &plan->layout, &plan->diagnostics)) return false;
     gp_derive_from_layout(&plan->job, &plan->layout);

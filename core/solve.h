@@ -13,7 +13,8 @@
  * the order of `thrift` in solve_auto.c: recompute and sharding as the course's steps 2 and 5 have it. A batch left to
  * the solver is then the largest power of two that fits.
  * "max" takes the largest value for which the verdict is not `no`; the choices are made before, with the field that is
- * maximised at its least. */
+ * maximised at its least. The largest model is found with the choices that hold most, and they are then made anew for that
+ * size. */
 bool gp_solve(gp_plan *plan);
 
 /* gp_plan_begin and gp_solve in one, with the peak and verdict but without stages: what a job would come to. Rows go
@@ -27,6 +28,9 @@ uint64_t gp_solve_largest(gp_plan *plan, gp_field field, uint64_t least, uint64_
 /* The parts: solve_auto.c, solve_max.c. */
 bool gp_solve_choices(gp_plan *plan);
 bool gp_solve_maximum(gp_plan *plan);
+bool gp_solve_size(gp_plan *plan);
+/* The fewest GPUs that given degrees allow. */
+int64_t gp_solve_least_count(const gp_job *job);
 void gp_solve_record(gp_plan *plan, gp_field field, double value, double fails_at);
 
 /* Lays out the plan's job and returns its verdict; GP_NO when the layout is not valid. */

@@ -51,7 +51,8 @@ static void apply(const search *state, const choice *candidate) {
     int64_t inner = candidate->values[TENSOR] * candidate->values[STAGES] * known_or_one(job, GP_FIELD_CP);
     int64_t replicas = candidate->values[COUNT] / inner > 0 ? candidate->values[COUNT] / inner : 1;
     int64_t batch = gp_whole(job, GP_FIELD_GLOBAL_BATCH) / replicas / known_or_one(job, GP_FIELD_GRAD_ACCUM);
-    gp_set_whole(job, GP_FIELD_MICRO_BATCH, batch > 0 ? batch : 1, GP_SOLVED);
+    int64_t most = (int64_t)gp_field_info(GP_FIELD_MICRO_BATCH)->max;
+    gp_set_whole(job, GP_FIELD_MICRO_BATCH, batch < 1 ? 1 : batch > most ? most : batch, GP_SOLVED);
 }
 
 static void consider(search *state, const choice *candidate) {
@@ -110,7 +111,18 @@ static void consider_splits(search *state, choice *candidate, int64_t per_node) 
     candidate->values[TENSOR] = first_tensor;
 }
 
-/* Counts are the product of the given degrees times 1, 2, 4 … A doubling that lowers no peak ends the search. */
+int64_t gp_solve_least_count(const gp_job *job) {
+    static const gp_field degrees[2][3] = {{GP_FIELD_INFER_TP, GP_FIELD_INFER_PP, GP_FIELD_INFER_DP},
+                                           {GP_FIELD_TP, GP_FIELD_PP, GP_FIELD_DP}};
+    bool train = gp_is_training(job);
+    uint64_t count = train ? (uint64_t)known_or_one(job, GP_FIELD_CP) : 1;
+    for (int i = 0; i < 3; i++)
+        if (gp_origin_of(job, degrees[train][i]) == GP_GIVEN)
+            count = gp_mul(count, (uint64_t)known_or_one(job, degrees[train][i]));
+    return count < INT64_MAX ? (int64_t)count : INT64_MAX;
+}
+
+/* Counts are the least one times 1, 2, 4 … A doubling that lowers no peak ends the search. */
 static void consider_counts(search *state, choice *candidate) {
     const gp_job *job = &state->plan->job;
     int64_t per_node = known_or_one(job, GP_FIELD_PER_NODE);
@@ -118,15 +130,9 @@ static void consider_counts(search *state, choice *candidate) {
         consider_splits(state, candidate, per_node);
         return;
     }
-    static const gp_field degrees[2][3] = {{GP_FIELD_INFER_TP, GP_FIELD_INFER_PP, GP_FIELD_INFER_DP},
-                                           {GP_FIELD_TP, GP_FIELD_PP, GP_FIELD_DP}};
-    bool train = gp_is_training(job);
     int64_t most = (int64_t)gp_field_info(GP_FIELD_COUNT)->max;
-    int64_t least = train ? known_or_one(job, GP_FIELD_CP) : 1;
-    for (int i = 0; i < 3 && least <= most; i++)
-        if (gp_origin_of(job, degrees[train][i]) == GP_GIVEN) least *= known_or_one(job, degrees[train][i]);
     uint64_t before = UINT64_MAX;
-    for (int64_t count = least; count <= most && !state->finished; count *= 2) {
+    for (int64_t count = gp_solve_least_count(job); count <= most && !state->finished; count *= 2) {
         candidate->values[COUNT] = count;
         state->count_peak = UINT64_MAX;
         consider_splits(state, candidate, per_node);
@@ -176,7 +182,8 @@ bool gp_solve_choices(gp_plan *plan) {
     choice candidate = plainest;
     consider_counts(&state, &candidate);
     apply(&state, state.found ? &state.best : &plainest);
-    if (!gp_layout_build(job, &plan->model, &plan->layout, state.found ? &plan->scratch : &plan->diagnostics)) return false;
+    gp_diagnostics *rows = state.found ? &plan->scratch : &plan->diagnostics;
+    if (!gp_layout_build(job, &plan->model, &plan->layout, rows)) return false;
     if (batch_open && !state.batch_follows && state.best_verdict == GP_FITS) grow_batch(plan, &plan->layout);
     for (int i = 0; i < CHOICE_COUNT; i++)
         if (state.open[i]) gp_solve_record(plan, choice_fields[i], (double)gp_whole(job, choice_fields[i]), 0);

@@ -104,6 +104,8 @@ static void find_divisors(uint64_t number, divisors *list) {
 static uint64_t climb_divisors(ladder *state, uint64_t share, uint64_t *fails_at) {
     divisors list;
     find_divisors(share, &list);
+    double most = gp_field_info(state->field)->max;
+    while (list.count > 1 && (double)list.values[list.count - 1] > most) list.count--;
     uint64_t usable = state->plan->device.usable_bytes;
     int low = -1, high = list.count;
     while (high - low > 1) {
@@ -120,7 +122,6 @@ static uint64_t climb_divisors(ladder *state, uint64_t share, uint64_t *fails_at
 static uint64_t largest(ladder *state, uint64_t least, uint64_t *fails_at) {
     const gp_plan *plan = state->plan;
     const gp_job *job = &plan->job;
-    if (state->field == GP_FIELD_TOTAL) return climb(state, 1, PARAMS_MOST, fails_at);
     bool batch = state->field == GP_FIELD_MICRO_BATCH && gp_known(job, GP_FIELD_GLOBAL_BATCH);
     if (batch) {
         uint64_t share = (uint64_t)(gp_whole(job, GP_FIELD_GLOBAL_BATCH) / plan->layout.dp);
@@ -137,17 +138,40 @@ uint64_t gp_solve_largest(gp_plan *plan, gp_field field, uint64_t least, uint64_
     return value;
 }
 
-static bool solve_size(gp_plan *plan) {
-    uint64_t fails_at = 0;
+/* The model of a size, as the plan's; rows of the attempt are of no interest. */
+static bool take_size(gp_plan *plan, uint64_t millions) {
+    set_size(&plan->job, millions);
+    gp_diagnostics_clear(&plan->scratch);
+    return gp_model_build(&plan->job, &plan->model, &plan->scratch);
+}
+
+static bool choose_for_size(gp_plan *plan, const gp_job *open, uint64_t millions) {
+    plan->job = *open;
+    plan->solution_count = 0;
+    return take_size(plan, millions) && gp_solve_choices(plan);
+}
+
+bool gp_solve_size(gp_plan *plan) {
+    gp_job *job = &plan->job;
+    bool count_open = gp_origin_of(job, GP_FIELD_COUNT) == GP_AUTO;
+    /* More GPUs always hold a larger model, so an open count is the least there can be. */
+    if (count_open) gp_set_whole(job, GP_FIELD_COUNT, gp_solve_least_count(job), GP_SOLVED);
+    gp_job open = *job;
     ladder state = {.plan = plan, .field = GP_FIELD_TOTAL};
-    uint64_t millions = largest(&state, 1, &fails_at);
-    set_size(&plan->job, millions > 0 ? millions : 1);
-    gp_solve_record(plan, GP_FIELD_TOTAL, plan->job.model.params, (double)(fails_at * PARAMS_STEP));
-    return gp_model_build(&plan->job, &plan->model, &plan->diagnostics);
+    uint64_t fails_at = 0;
+    if (!choose_for_size(plan, &open, PARAMS_MOST)) return false;
+    uint64_t millions = climb(&state, 1, PARAMS_MOST, &fails_at);
+    if (millions == 0) millions = 1;
+    if (!choose_for_size(plan, &open, millions)) return false;
+    uint64_t more = climb(&state, millions, PARAMS_MOST, &fails_at);
+    if (more > millions) millions = more;
+    set_size(job, millions);
+    if (count_open) gp_solve_record(plan, GP_FIELD_COUNT, (double)gp_whole(job, GP_FIELD_COUNT), 0);
+    gp_solve_record(plan, GP_FIELD_TOTAL, job->model.params, (double)fails_at * PARAMS_STEP);
+    return gp_model_build(job, &plan->model, &plan->diagnostics);
 }
 
 bool gp_solve_maximum(gp_plan *plan) {
-    if (plan->job.model.params_max) return solve_size(plan);
     int field = 0;
     while (field < GP_FIELD_TOTAL && plan->job.settings[field].origin != GP_MAX) field++;
     if (field == GP_FIELD_TOTAL) return true;

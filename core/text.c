@@ -1,8 +1,8 @@
 #include "text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "decimal.h"
 
 /* Bytes of the valid character that starts at `text`, 0 when there is none. */
 static size_t character_bytes(const unsigned char *text, size_t length) {
@@ -48,10 +48,16 @@ size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length) 
     return to;
 }
 
+size_t gp_text_join(char *buffer, size_t size, const char *first, const char *second) {
+    size_t length = gp_text_copy(buffer, size, first, strlen(first));
+    return length + 4 > size ? length : length + gp_text_copy(buffer + length, size - length, second, strlen(second));
+}
+
 int gp_text_number(char *buffer, size_t size, double value) {
-    int length = snprintf(buffer, size, "%.15g", value);
-    double back = strtod(buffer, NULL);
-    return back < value || back > value ? snprintf(buffer, size, "%.17g", value) : length;
+    char digits[GP_DECIMAL_BYTES];
+    size_t length = gp_decimal_write(digits, value);
+    gp_text_copy(buffer, size, digits, length);
+    return (int)length;
 }
 
 char gp_lower(char letter) {

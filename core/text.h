@@ -14,6 +14,10 @@ size_t gp_utf8_prefix(const char *text, size_t length);
  * becomes U+FFFD, text that does not fit is cut between characters. Returns the length written. */
 size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length);
 
+/* Copies `first` and `second`, one after the other, into `buffer` of `size` bytes (at least 4), cut between characters.
+ * Returns the length written. */
+size_t gp_text_join(char *buffer, size_t size, const char *first, const char *second);
+
 /* Writes a finite number with the fewest of 15 or 17 digits that give it back; returns the length, as snprintf. */
 int gp_text_number(char *buffer, size_t size, double value);
 

@@ -1,9 +1,10 @@
 #include "writer.h"
 
-#include <stdio.h>
+#include <cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "quantity.h"
 
 /* Most reports fit the first block; a larger one doubles it. */
@@ -72,49 +73,36 @@ void gp_write_close(gp_writer *writer, char bracket) {
     writer->comma = true;
 }
 
-static void append_digits(gp_writer *writer, uint64_t value) {
-    char digits[20];
-    size_t start = sizeof digits;
-    do {
-        digits[--start] = (char)('0' + (char)(value % 10));
-        value /= 10;
-    } while (value > 0);
-    append(writer, digits + start, sizeof digits - start);
-}
-
 void gp_write_bytes(gp_writer *writer, const char *key, uint64_t value) {
+    char text[GP_DECIMAL_BYTES];
     begin_value(writer, key);
-    append_digits(writer, value);
+    append(writer, text, gp_decimal_write_bytes(text, value));
 }
 
 void gp_write_whole(gp_writer *writer, const char *key, int64_t value) {
+    char text[GP_DECIMAL_BYTES];
     begin_value(writer, key);
-    if (value < 0) append_byte(writer, '-');
-    append_digits(writer, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    append(writer, text, gp_decimal_write_whole(text, value));
 }
 
-static void append_fraction(gp_writer *writer, double value) {
-    char text[40];
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
-    /* A host program may have set a locale with another decimal sign. */
-    for (char *mark = text; *mark != '\0'; mark++)
-        if (*mark == ',') *mark = '.';
-    append(writer, text, strlen(text));
+static void append_number(gp_writer *writer, double value) {
+    double exact = (double)GP_EXACT_MAX;
+    bool whole = value >= -exact && value <= exact && value == (double)(int64_t)value;
+    char text[GP_DECIMAL_BYTES];
+    append(writer, text, whole ? gp_decimal_write_whole(text, (int64_t)value) : gp_decimal_write(text, value));
 }
+
+static bool is_finite(double value) { return value - value == 0; }
 
 void gp_write_number(gp_writer *writer, const char *key, double value) {
-    double exact = (double)GP_EXACT_MAX;
-    if (value >= -exact && value <= exact && value == (double)(int64_t)value) {
-        gp_write_whole(writer, key, (int64_t)value);
-        return;
-    }
-    if (!(value - value == 0)) return;
+    if (!is_finite(value)) return;
     begin_value(writer, key);
-    append_fraction(writer, value);
+    append_number(writer, value);
 }
 
-void gp_write_switch(gp_writer *writer, const char *key, bool value) { gp_write_raw(writer, key, value ? "true" : "false"); }
+void gp_write_switch(gp_writer *writer, const char *key, bool value) {
+    gp_write_raw(writer, key, value ? "true" : "false");
+}
 
 void gp_write_raw(gp_writer *writer, const char *key, const char *json) {
     begin_value(writer, key);
@@ -132,8 +120,7 @@ static void append_escaped(gp_writer *writer, unsigned char byte) {
     append(writer, escape, sizeof escape);
 }
 
-void gp_write_text_part(gp_writer *writer, const char *key, const char *value, size_t length) {
-    begin_value(writer, key);
+static void append_quoted(gp_writer *writer, const char *value, size_t length) {
     append_byte(writer, '"');
     size_t plain = 0;
     for (size_t i = 0; i < length; i++) {
@@ -147,8 +134,54 @@ void gp_write_text_part(gp_writer *writer, const char *key, const char *value, s
     append_byte(writer, '"');
 }
 
+void gp_write_text_part(gp_writer *writer, const char *key, const char *value, size_t length) {
+    begin_value(writer, key);
+    append_quoted(writer, value, length);
+}
+
 void gp_write_text(gp_writer *writer, const char *key, const char *value) {
     gp_write_text_part(writer, key, value, strlen(value));
+}
+
+static void append_tree(gp_writer *writer, const cJSON *tree);
+
+static void append_members(gp_writer *writer, const cJSON *container) {
+    const cJSON *member = NULL;
+    cJSON_ArrayForEach(member, container) {
+        if (member != container->child) append_byte(writer, ',');
+        if (cJSON_IsObject(container)) {
+            append_quoted(writer, member->string, strlen(member->string));
+            append_byte(writer, ':');
+        }
+        append_tree(writer, member);
+    }
+}
+
+static void append_tree(gp_writer *writer, const cJSON *tree) {
+    if (cJSON_IsObject(tree) || cJSON_IsArray(tree)) {
+        append_byte(writer, cJSON_IsObject(tree) ? '{' : '[');
+        append_members(writer, tree);
+        append_byte(writer, cJSON_IsObject(tree) ? '}' : ']');
+    } else if (cJSON_IsString(tree)) {
+        append_quoted(writer, tree->valuestring, strlen(tree->valuestring));
+    } else if (cJSON_IsNumber(tree) && is_finite(tree->valuedouble)) {
+        append_number(writer, tree->valuedouble);
+    } else {
+        const char *word = cJSON_IsTrue(tree) ? "true" : cJSON_IsFalse(tree) ? "false" : "null";
+        append(writer, word, strlen(word));
+    }
+}
+
+void gp_write_tree(gp_writer *writer, const char *key, const cJSON *tree) {
+    begin_value(writer, key);
+    append_tree(writer, tree);
+}
+
+char *gp_tree_text(const cJSON *tree) {
+    gp_writer writer;
+    gp_writer_start(&writer);
+    append_tree(&writer, tree);
+    return gp_writer_finish(&writer);
 }
 
 void gp_write_known(gp_writer *writer, const char *key, double value) {

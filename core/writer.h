@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cJSON;
+
 typedef struct {
     char *text; /* NUL-terminated after gp_writer_finish */
     size_t length, capacity;
@@ -30,6 +32,10 @@ void gp_write_switch(gp_writer *writer, const char *key, bool value);
 /* Valid UTF-8; quotes, backslashes and control characters are escaped. */
 void gp_write_text(gp_writer *writer, const char *key, const char *value);
 void gp_write_text_part(gp_writer *writer, const char *key, const char *value, size_t length);
+/* A parsed value with all that it holds. */
+void gp_write_tree(gp_writer *writer, const char *key, const struct cJSON *tree);
+/* Its text alone, owned by the caller (free); NULL when memory ran out. */
+char *gp_tree_text(const struct cJSON *tree);
 /* JSON text as it is. */
 void gp_write_raw(gp_writer *writer, const char *key, const char *json);
 

@@ -220,7 +220,6 @@ static void write_models(const cJSON *models) {
         write_field("release_year", "%d", (int)number_of(row, "year"));
         write_field("published_params", "%.0f", number_of(row, "params"));
         write_text_field("published_active", text_of(row, "active"));
-        write_text_field("license", text_of(row, "license"));
         write_text_field("source", needed(row, id, "source"));
         write_confidence(row, id);
         write_shape(&shape, id);

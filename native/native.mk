@@ -19,7 +19,7 @@ $(B)/obj/native/%.o: native/%.c $(SETTINGS) native/native.mk | $(CJSON)/cJSON.h
 	$(call say,cc,$<)
 	$(Q)$(COMPILE) $(POSIX) -Inative -c -o $@ $<
 
-$(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o
+$(B)/gen_messages: $(B)/obj/native/gen_messages.o $(B)/obj/cJSON.o $(B)/libcore.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
@@ -29,9 +29,8 @@ $(B)/generated/messages_data.c: $(B)/gen_messages $(MESSAGES)
 	$(Q)$(B)/gen_messages web/i18n $@
 
 # How long the core takes, natively and in WebAssembly.
-bench-core: $(B)/bench_core wasm ## print the speed of the core
-	$(B)/bench_core
-	$(if $(wildcard tests/bench/core.mjs),node tests/bench/core.mjs)
+bench-core: $(B)/bench_core cli wasm ## print the speed of the core
+	node tests/bench/core.mjs
 
 $(B)/bench_core: $(B)/obj/native/bench_core.o $(B)/libgpuplan.a
 	$(call say,link,$@)

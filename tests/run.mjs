@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 
 const LOGS = "build/logs";
-const LIMIT_S = 600;
+const LIMIT_S = 1200;
 /** Suites that take longest start first; those that measure time run alone, after all others. */
 const FIRST = ["lint", "web", "property", "reproducible", "fuzz"];
 const ALONE = ["bench"];
@@ -85,6 +85,13 @@ function shellSuites() {
   return [...tests, ...tools];
 }
 
+/** The failed tests of node's runner; of others, the end of what they print. */
+function excerpt(output) {
+  const failed = output.match(/^ *not ok [^]*?^ *\.\.\.$/gm) ?? [];
+  const lines = failed.length ? failed.join("\n").split("\n").slice(0, 200) : output.split("\n").slice(-60);
+  return lines.map((line) => (line.length > 400 ? `${line.slice(0, 400)}…` : line)).join("\n");
+}
+
 /** @returns {Promise<{output: string, fault: string}>} `fault` is empty when the suite ended by itself with status 0 */
 function execute(command) {
   return new Promise((resolve) => {
@@ -119,7 +126,7 @@ async function run(suite) {
   const mark = counts.failed ? "FAILED" : "ok    ";
   console.log(`${mark} ${suite.name.padEnd(30)} ${String(counts.passed).padStart(6)} passed ${seconds.toFixed(1).padStart(6)} s`
     + (counts.failed ? `  ${counts.failed} failed${note}, see ${log}` : ""));
-  if (counts.failed) console.log(output.split("\n").slice(-60).join("\n"));
+  if (counts.failed) console.log(excerpt(output));
   return counts;
 }
 

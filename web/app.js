@@ -58,6 +58,8 @@ export class App {
     this.chart = createChart(byId('chart'));
     this.dock = createDock(byId('dock'), byId('verdict'));
     this.tabs = createTabs(byId('tablist'), () => this.draw());
+    this.print = matchMedia('print');
+    this.print.addEventListener('change', () => this.draw());
     this.share = createShare(() => this.words);
     this.form = this.buildForm();
     this.store = createStore({
@@ -78,7 +80,7 @@ export class App {
     const tools = { engine, words, format, change: this.change.bind(this) };
     return {
       sentence: createSentence(byId('sentence'), tools, (path) => this.fieldMap.get(path)),
-      settings: createSettings(byId('settings'), byId('settings-button'), tools, this.fields),
+      settings: createSettings(byId('settings'), byId('settings-button'), tools, this.fields, () => this.draw()),
       problems: createProblems(byId('problems')),
     };
   }
@@ -124,7 +126,7 @@ export class App {
     fill(byId('steps'), stepsView(context));
     fill(byId('memory-table'), memoryTable(context));
     byId('panel-memory').classList.toggle('is-narrow', context.report.memory.stages.length <= NARROW_STAGES);
-    fill(byId('panel-ledger'), ledgerView(context));
+    if (this.tabs.selected === 'ledger' || this.print.matches) fill(byId('panel-ledger'), ledgerView(context));
     fill(byId('notes'), notesView(context));
     this.chart.update(context, this.tabs.selected === 'memory');
   }

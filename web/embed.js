@@ -82,6 +82,7 @@ function draw(engine, settings) {
 
 async function main() {
   const settings = readSettings();
+  document.body.classList.toggle('is-alone', parent === window);
   document.documentElement.lang = settings.lang;
   try {
     startTheme(() => {}, settings.theme);

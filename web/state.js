@@ -95,8 +95,10 @@ export function createStore({ engine, initial, onChange }) {
 
   window.addEventListener('popstate', () => {
     linkFaults = [];
+    const isTyped = !history.state?.job;
     open();
     refresh();
+    if (isTyped) record('replaceState');
   });
   window.addEventListener('pagehide', () => { if (timer) record('replaceState'); });
 

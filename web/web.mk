@@ -2,8 +2,8 @@
 
 DIST := dist
 ESBUILD = node_modules/.bin/esbuild
-# Classic scripts (iife), since a browser loads no modules from file://. es2020: browsers of the last five years.
-BUNDLE = $(ESBUILD) --bundle --format=iife --target=es2020 --minify --charset=utf8 --legal-comments=none --log-level=warning
+# Classic scripts (iife), since a browser loads no modules from file://. es2022: browsers of the last four years.
+BUNDLE = $(ESBUILD) --bundle --format=iife --target=es2022 --minify --charset=utf8 --legal-comments=none --log-level=warning
 
 WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json web/i18n/*/*.json)
 WEB_ENTRIES := $(wildcard web/main.js web/embed.js)
@@ -40,7 +40,7 @@ $(DIST)/chart.js: $(CHART_ENTRY) $(NODE_MODULES) web/web.mk
 
 $(DIST)/%.css: web/%.css $(NODE_MODULES) web/web.mk
 	$(call say,minify,$@)
-	$(Q)$(ESBUILD) --minify --charset=utf8 --target=es2020 --log-level=warning --outfile=$@ $<
+	$(Q)$(ESBUILD) --minify --charset=utf8 --target=es2022 --log-level=warning --outfile=$@ $<
 
 $(WEB_PAGES:%=$(DIST)/%): $(DIST)/%: %
 	@mkdir -p $(@D)

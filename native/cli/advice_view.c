@@ -79,8 +79,9 @@ static void cost(gp_buffer *buffer, const gp_view *view, const cJSON *knob) {
     cost_figure(arguments, "low", is_time, low);
     cost_figure(arguments, "high", is_time, high);
     const bool is_range = strcmp(gp_json_text(arguments, "low"), gp_json_text(arguments, "high")) != 0;
+    const char *precision = !is_told ? "" : is_range ? ".range" : ".about";
     char key[64];
-    snprintf(key, sizeof key, "cost.%s%s%s", kind, is_faster ? ".faster" : "", !is_told ? "" : is_range ? ".range" : ".about");
+    snprintf(key, sizeof key, "cost.%s%s%s", kind, is_faster ? ".faster" : "", precision);
     gp_view_message(buffer, view, key, "", arguments);
     cJSON_Delete(arguments);
 }

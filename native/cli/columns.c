@@ -128,4 +128,3 @@ void gp_wrap(gp_buffer *buffer, const char *text, int column, int indent, int wi
         text = end;
     }
 }
-

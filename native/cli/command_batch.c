@@ -16,6 +16,9 @@
 
 #define FLUSH_BYTES (64u << 10)
 
+/* What stands for a report when there was no memory to compose one. */
+static const char out_of_memory[] = "{\"gpuplan\":1,\"errors\":[{\"code\":\"out_of_memory\",\"path\":\"\",\"args\":{}}]}\n";
+
 typedef struct {
     const gp_arguments *arguments;
     gp_buffer request, output;
@@ -49,7 +52,7 @@ static void answer(batch *run, const char *line, size_t length) {
     run->lines++;
     if (!report) {
         run->internal_fault = true;
-        gp_buffer_text(&run->output, "{\"gpuplan\":1,\"errors\":[{\"code\":\"out_of_memory\",\"path\":\"\",\"args\":{}}]}\n");
+        gp_buffer_text(&run->output, out_of_memory);
         gp_buffer_release(&run->request);
         return;
     }

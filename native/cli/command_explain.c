@@ -70,7 +70,8 @@ static void formula(gp_buffer *buffer, const gp_view *view, const cJSON *row) {
     snprintf(key, sizeof key, "formula.%s", id);
     gp_styled(buffer, view, GP_STRONG, id);
     gp_buffer_text(buffer, "\n");
-    if (gp_message_find(view->language, key)) line(buffer, view, "cli.explain.meaning", gp_message(view->language, key));
+    const char *meaning = gp_message_find(view->language, key);
+    if (meaning) line(buffer, view, "cli.explain.meaning", meaning);
     line(buffer, view, "cli.explain.formula", gp_json_text(row, "expression"));
     symbols(buffer, view, gp_json_text(row, "expression"));
     line(buffer, view, "cli.explain.source", gp_json_text(row, "source"));
@@ -191,7 +192,10 @@ int gp_command_explain(const gp_arguments *arguments) {
         cJSON_Delete(all);
         exit_code = GP_EXIT_REQUEST;
     }
-    if (arguments->json) gp_buffer_text(&text, "\n");
+    if (arguments->json) {
+        gp_buffer_text(&text, "\n");
+        exit_code = gp_exit_code_of(report);
+    }
     exit_code = gp_output_finish(arguments->json ? &text : &shown, exit_code);
     cJSON_Delete(report);
     gp_buffer_release(&text);

@@ -39,7 +39,8 @@ static void bar(gp_buffer *buffer, const gp_view *view, const bar_frame *frame, 
     gp_buffer_text(buffer, eighths[parts % 8]);
 }
 
-static void line_start(gp_buffer *buffer, const gp_view *view, const bar_frame *frame, const char *label, double bytes) {
+static void line_start(gp_buffer *buffer, const gp_view *view, const bar_frame *frame, const char *label,
+                       double bytes) {
     gp_buffer figure = {0};
     gp_view_gigabytes(&figure, view, bytes);
     gp_buffer_text(buffer, "  ");
@@ -70,24 +71,27 @@ static void peak_line(gp_buffer *buffer, const gp_view *view, const bar_frame *f
     gp_buffer_text(buffer, "\n");
 }
 
-/* How the formula of an item reads, for --verbose. */
+static void wrapped_line(gp_buffer *buffer, const gp_view *view, const char *text) {
+    gp_buffer_text(buffer, "      ");
+    gp_wrap(buffer, text, 6, 6, view->width);
+    gp_buffer_text(buffer, "\n");
+}
+
+/* The formula of an item, its numbers and its source, for --verbose. */
 static void formula_lines(gp_buffer *buffer, const gp_view *view, const cJSON *item) {
     if (!view->verbose || !gp_json_has(item, "formula")) return;
-    gp_buffer text = {0};
-    gp_buffer_text(&text, gp_json_text(item, "formula"));
+    gp_buffer numbers = {0};
     const cJSON *term;
     cJSON_ArrayForEach(term, gp_json_at(item, "terms")) {
-        gp_buffer_text(&text, term == gp_json_at(item, "terms")->child ? "  with " : ", ");
-        gp_buffer_printf(&text, "%s = %.15g", term->string, term->valuedouble);
+        if (numbers.length > 0) gp_buffer_text(&numbers, ", ");
+        gp_buffer_printf(&numbers, "%s = %.15g", term->string, term->valuedouble);
     }
     gp_style_start(buffer, view, GP_DIM);
-    gp_buffer_text(buffer, "      ");
-    gp_wrap(buffer, gp_buffer_string(&text), 6, 6, view->width);
-    gp_buffer_text(buffer, "\n      ");
-    gp_wrap(buffer, gp_json_text(item, "source"), 6, 6, view->width);
+    wrapped_line(buffer, view, gp_json_text(item, "formula"));
+    wrapped_line(buffer, view, gp_buffer_string(&numbers));
+    wrapped_line(buffer, view, gp_json_text(item, "source"));
     gp_style_end(buffer, view, GP_DIM);
-    gp_buffer_text(buffer, "\n");
-    gp_buffer_release(&text);
+    gp_buffer_release(&numbers);
 }
 
 static const char *item_label(const gp_view *view, const cJSON *item) {

@@ -7,6 +7,18 @@
 #include "json.h"
 #include "plan_view.h"
 
+/* The arguments of an assumption, its value in words. */
+static cJSON *worded_arguments(const gp_view *view, const cJSON *row) {
+    cJSON *arguments = cJSON_Duplicate(gp_json_at(row, "args"), true);
+    const cJSON *value = gp_json_at(row, "args.value");
+    if (!value) return arguments;
+    gp_buffer words = {0};
+    gp_view_value(&words, view, gp_json_text(row, "path"), value);
+    cJSON_ReplaceItemInObjectCaseSensitive(arguments, "value", cJSON_CreateString(gp_buffer_string(&words)));
+    gp_buffer_release(&words);
+    return arguments;
+}
+
 /* "label: sentence" of a diagnostic, wrapped behind a mark. */
 static void note(gp_buffer *buffer, const gp_view *view, const char *family, const char *mark, const cJSON *row) {
     char key[96];
@@ -17,7 +29,10 @@ static void note(gp_buffer *buffer, const gp_view *view, const char *family, con
         gp_buffer_foreign(&text, gp_view_field(view, path));
         gp_buffer_text(&text, gp_message(view->language, "cli.colon"));
     }
-    gp_view_message(&text, view, key, path, gp_json_at(row, "args"));
+    const bool is_assumption = strcmp(family, "assumption") == 0;
+    cJSON *worded = is_assumption ? worded_arguments(view, row) : NULL;
+    gp_view_message(&text, view, key, path, is_assumption ? worded : gp_json_at(row, "args"));
+    cJSON_Delete(worded);
     gp_buffer_text(buffer, mark);
     gp_wrap(buffer, gp_buffer_string(&text), 4, 4, view->width);
     gp_buffer_text(buffer, "\n");
@@ -38,17 +53,10 @@ static void warnings(gp_buffer *buffer, const gp_view *view, const cJSON *rows) 
 
 /* "precision bf16": the short form of an assumption about one field. */
 static void short_assumption(gp_buffer *buffer, const gp_view *view, const cJSON *row) {
-    const cJSON *value = gp_json_at(row, "args.value");
-    char family[160];
-    snprintf(family, sizeof family, "choice.%s", gp_json_text(row, "path"));
-    gp_buffer_foreign(buffer, gp_view_field(view, gp_json_text(row, "path")));
-    if (!value) return;
+    const char *path = gp_json_text(row, "path");
+    gp_buffer_foreign(buffer, gp_view_field(view, path));
     gp_buffer_text(buffer, " ");
-    char key[320];
-    snprintf(key, sizeof key, "%s.%s", family, cJSON_IsString(value) ? value->valuestring : "");
-    const char *choice = gp_message_find(view->language, key);
-    if (choice) gp_buffer_text(buffer, choice);
-    else gp_view_argument(buffer, view, value);
+    gp_view_value(buffer, view, path, gp_json_at(row, "args.value"));
 }
 
 static bool is_plain_value(const cJSON *row) {

@@ -48,12 +48,11 @@ static const char *label_of(const gp_view *view, const char *name) {
     return name;
 }
 
-/* A value of the field that ends in `name`: choices in words. */
+/* A value of the field that ends in a name: choices in words. */
 static void field_value(gp_buffer *buffer, const gp_view *view, const cJSON *value) {
-    char family[128];
-    snprintf(family, sizeof family, "choice.train.%s", value->string);
-    if (cJSON_IsString(value)) gp_buffer_foreign(buffer, gp_message_of(view->language, family, value->valuestring));
-    else gp_view_argument(buffer, view, value);
+    char path[128];
+    snprintf(path, sizeof path, "train.%s", value->string);
+    gp_view_value(buffer, view, path, value);
 }
 
 static void row(gp_table *table, const gp_view *view, const char *key) {
@@ -131,7 +130,8 @@ static void solved_row(gp_table *table, const gp_view *view, const cJSON *report
     }
 }
 
-static void figures_row(gp_table *table, const gp_view *view, const char *label, const char *key, const cJSON *figures) {
+static void figures_row(gp_table *table, const gp_view *view, const char *label, const char *key,
+                        const cJSON *figures) {
     if (!figures || !figures->child) return;
     row(table, view, label);
     gp_view_message(gp_table_cell(table, 1), view, key, "", figures);
@@ -156,8 +156,12 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
     if (gp_json_has(kv, "max_tokens")) figures_row(&table, view, "cli.plan.room", "cli.plan.kv_room", kv);
     const cJSON *memory = gp_json_at(report, "memory");
-    if (gp_json_has(memory, "host_bytes")) figures_row(&table, view, "field.hardware.host_ram_gib", "cli.plan.host", memory);
-    if (view->verbose) figures_row(&table, view, "cli.plan.meters", "cli.plan.meter_values", gp_json_at(memory, "meters"));
+    if (gp_json_has(memory, "host_bytes")) {
+        figures_row(&table, view, "field.hardware.host_ram_gib", "cli.plan.host", memory);
+    }
+    if (view->verbose) {
+        figures_row(&table, view, "cli.plan.meters", "cli.plan.meter_values", gp_json_at(memory, "meters"));
+    }
     time_rows(&table, view, gp_json_at(report, "time"));
     gp_buffer_text(buffer, "\n");
     gp_table_print(&table, buffer, view, false);

@@ -54,8 +54,9 @@ static void print_row(const gp_table *table, const gp_buffer *cells, const int *
     for (int column = 0; column < table->columns; column++) {
         const char *text = gp_buffer_string(&cells[column]);
         const bool last = column + 1 == table->columns;
+        const int width = at + LAST_COLUMN_LEAST;
         if (table->right[column]) gp_pad_left(buffer, text, widths[column]);
-        else if (last) gp_wrap(buffer, text, at, at, at + LAST_COLUMN_LEAST < view->width ? view->width : at + LAST_COLUMN_LEAST);
+        else if (last) gp_wrap(buffer, text, at, at, width > view->width ? width : view->width);
         else gp_pad_right(buffer, text, widths[column]);
         if (!last) gp_buffer_repeat(buffer, " ", GAP);
         at += widths[column] + GAP;

@@ -91,34 +91,61 @@ void gp_view_count(gp_buffer *buffer, double value) {
     gp_view_number(buffer, value);
 }
 
+static bool is_share(const char *name) {
+    return strcmp(name, "bubble") == 0 || strcmp(name, "efficiency") == 0;
+}
+
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), size = strlen(ending);
     return length >= size && strcmp(text + length - size, ending) == 0;
 }
 
-/* A text in words: as a value of its argument ("phase.backward"), as a field ("model.layers"), or as it is; a number
- * written as text gets its separators, a list "a|b" its commas. */
+/* "a, b" for a list "a|b". */
+static void list_text(gp_buffer *buffer, const char *text) {
+    for (const char *at = text; *at; at++) {
+        if (*at == '|') gp_buffer_text(buffer, ", ");
+        else gp_buffer_bytes(buffer, at, 1);
+    }
+}
+
+/* What a person typed, or could type, is shown as it is; any other text is a key with words of its own
+ * ("phase.backward"), or names a field. */
 static void text_argument(gp_buffer *buffer, const gp_view *view, const char *name, const char *text) {
+    static const char *const typed[] = {"value", "nearest", "what"};
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        if (strcmp(name, typed[i]) == 0) {
+            gp_buffer_foreign(buffer, text);
+            return;
+        }
+    }
+    if (strcmp(name, "choices") == 0) {
+        list_text(buffer, text);
+        return;
+    }
     char key[160];
     snprintf(key, sizeof key, "%s.%s", name, text);
     const char *words = gp_message_find(view->language, key);
+    gp_buffer_foreign(buffer, words ? words : gp_view_field(view, text));
+}
+
+const char *gp_view_field(const gp_view *view, const char *path) {
+    return gp_message_of(view->language, "field", path);
+}
+
+void gp_view_value(gp_buffer *buffer, const gp_view *view, const char *path, const cJSON *value) {
+    const char *text = cJSON_IsString(value) ? value->valuestring : "";
+    char key[320];
+    snprintf(key, sizeof key, "choice.%s.%s", path, text);
+    const char *words = gp_message_find(view->language, key);
     if (!words) {
-        snprintf(key, sizeof key, "field.%s", text);
+        snprintf(key, sizeof key, "value.%s", text);
         words = gp_message_find(view->language, key);
     }
     const size_t length = strlen(text);
-    if (words) {
-        gp_buffer_text(buffer, words);
-    } else if (length > 0 && length < 16 && strspn(text, "0123456789") == length) {
-        whole_number(buffer, strtod(text, NULL));
-    } else if (strcmp(name, "choices") == 0) {
-        for (const char *at = text; *at; at++) {
-            if (*at == '|') gp_buffer_text(buffer, ", ");
-            else gp_buffer_bytes(buffer, at, 1);
-        }
-    } else {
-        gp_buffer_foreign(buffer, text);
-    }
+    const bool is_number = length > 0 && length < 16 && strspn(text, "0123456789") == length;
+    if (words) gp_buffer_text(buffer, words);
+    else if (is_number) whole_number(buffer, strtod(text, NULL));
+    else gp_view_argument(buffer, view, value);
 }
 
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argument) {
@@ -128,7 +155,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         const double value = argument->valuedouble;
         if (ends_with(name, "bytes") || strncmp(name, "bytes", 5) == 0) gp_view_size(buffer, view, value);
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
-        else if (strcmp(name, "bubble") == 0 || strcmp(name, "efficiency") == 0) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
+        else if (is_share(name)) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {
         text_argument(buffer, view, name, argument->valuestring);
@@ -141,10 +168,6 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
             gp_view_argument(buffer, view, element);
         }
     }
-}
-
-const char *gp_view_field(const gp_view *view, const char *path) {
-    return gp_message_of(view->language, "field", path);
 }
 
 static void placeholder(gp_buffer *buffer, const gp_view *view, const char *name, const char *path,

@@ -36,7 +36,8 @@ void gp_view_number(gp_buffer *buffer, double value);
 /* "6.74 B", "40.0 M": a count of parameters. */
 void gp_view_count(gp_buffer *buffer, double value);
 /* An argument of a message. By its name: `…_bytes` and `bytes…` are sizes, `params` and `…_params` counts, `bubble` and
- * `efficiency` shares; a text is looked up as message `name.text`, then as a field, and else printed as it is. NULL
+ * `efficiency` shares; a text that a person typed (`value`, `nearest`, `what`) stays as
+ * it is, any other is looked up as message `name.text`, then as a field, and else printed as it is. NULL
  * prints nothing. */
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const struct cJSON *argument);
 
@@ -45,6 +46,9 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const struct cJSON
  * `arguments` holds a `nearest` name. A placeholder without argument prints as "?". */
 void gp_view_message(gp_buffer *buffer, const gp_view *view, const char *key, const char *path,
                      const struct cJSON *arguments);
+
+/* The value of a field in words: a choice, yes or no, a number with separators, whether written as number or text. */
+void gp_view_value(gp_buffer *buffer, const gp_view *view, const char *path, const struct cJSON *value);
 
 /* Label of a dotted path ("sequence length"), the path itself when it has none. */
 const char *gp_view_field(const gp_view *view, const char *path);

@@ -22,7 +22,9 @@ export function reportOf(words, options) {
   return JSON.parse(gpuplan([...words, "--json"], options).stdout);
 }
 
+const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+
 /** Columns a terminal gives a line: East Asian wide characters take two. */
 export function columnsOf(line) {
-  return Array.from(line).reduce((sum, character) => sum + (/[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(character) ? 2 : 1), 0);
+  return Array.from(line).reduce((sum, character) => sum + (WIDE.test(character) ? 2 : 1), 0);
 }

@@ -95,7 +95,8 @@ test("every field has a label and a help, every unit and every closed choice a w
 
 test("every word of a choice names a choice that exists", () => {
   const { fields } = reportOf(["catalog", "fields"]);
-  const known = new Set(fields.flatMap((field) => (field.choices ?? []).concat(field.auto ? ["auto"] : []).map((choice) => `choice.${field.path}.${choice}`)));
+  const choicesOf = (field) => [...(field.choices ?? []), ...(field.auto ? ["auto"] : [])];
+  const known = new Set(fields.flatMap((field) => choicesOf(field).map((choice) => `choice.${field.path}.${choice}`)));
   assert.deepEqual(Object.keys(core).filter((key) => key.startsWith("choice.") && !known.has(key)), []);
 });
 
@@ -111,12 +112,13 @@ test("every formula has a meaning and every symbol a name", () => {
 });
 
 test("the command line uses every one of its words and no other", () => {
-  const sources = readdirSync(path.join(ROOT, "native/cli")).filter((name) => name.endsWith(".c")).map((name) => read(`native/cli/${name}`)).join("\n");
+  const files = readdirSync(path.join(ROOT, "native/cli")).filter((name) => name.endsWith(".c"));
+  const sources = files.map((name) => read(`native/cli/${name}`)).join("\n");
   const used = [...sources.matchAll(/"(cli\.[a-z_.]+)"/g)].map(([, key]) => key);
   const words = Object.keys(catalogue("en", "cli"));
   const families = used.filter((key) => !words.includes(key));
   for (const family of families) assert.ok(words.some((key) => key.startsWith(`${family}.`)), family);
   const prefixes = [...sources.matchAll(/"(cli\.[a-z_.]+\.)%/g)].map(([, prefix]) => prefix).concat(families.map((family) => `${family}.`));
-  const idle = words.filter((key) => !used.includes(key) && !used.includes(key.replace(/\.nearest$/, "")) && !prefixes.some((prefix) => key.startsWith(prefix)));
-  assert.deepEqual(idle, []);
+  const isUsed = (key) => used.includes(key.replace(/\.nearest$/, "")) || prefixes.some((prefix) => key.startsWith(prefix));
+  assert.deepEqual(words.filter((key) => !isUsed(key)), []);
 });

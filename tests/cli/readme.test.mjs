@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { ROOT } from "../support/engine.mjs";
+import { reportOf } from "./gpuplan.mjs";
 import { README, refreshed } from "./readme.mjs";
 
 const text = readFileSync(README, "utf8");
@@ -37,5 +38,16 @@ test("both commands are named, and every make target exists", () => {
   const rules = makefiles.map((name) => readFileSync(path.join(ROOT, name), "utf8")).join("\n");
   for (const [, target] of text.matchAll(/\bmake ([a-z]+)\b(?=[ `])/g)) {
     if (target !== "make") assert.match(rules, new RegExp(`^${target}:`, "m"), target);
+  }
+});
+
+test("the three examples are those of the page", () => {
+  const examples = JSON.parse(readFileSync(path.join(ROOT, "web/examples.json"), "utf8"));
+  const commands = [...text.matchAll(/^\$ build\/gpuplan (plan [^|\n]*)/gm)].map(([, words]) => words.trim().split(/ +/));
+  assert.equal(examples.length, 3);
+  for (const { id, variants } of examples) {
+    const peaks = variants.map(({ job }) => reportOf(["plan", JSON.stringify(job)]).memory.peak_bytes);
+    const shown = commands.map((words) => reportOf(words).memory.peak_bytes);
+    assert.ok(shown.some((peak) => peaks.some((other) => Math.abs(peak - other) < 0.001 * other)), id);
   }
 });

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A fixed number of inputs for each fuzzer, the same ones each time: what a run finds is not where the next one starts.
-runs=${FUZZ_RUNS:-20000}
+runs=${FUZZ_RUNS:-10000}
 passed=0
 failed=0
 for program in build/fuzz/fuzz_*; do

@@ -89,6 +89,15 @@ test("auto never misses a choice that fits", () => {
   }
 });
 
+test("a batch that no micro-batch in range can make up is a contradiction, not a solution", () => {
+  const job = (train) => ({ task: "lora", model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "B200", count: 1 }, train });
+  const giant = { seq_len: 1, global_batch: 599661108 };
+  const [fixed, open] = planAll([job({ ...giant, grad_accum: 4, micro_batch: "max" }), job({ ...giant, micro_batch: "max" })]);
+  assert.deepEqual(fixed.errors.map((error) => error.code), ["batch_mismatch"]);
+  assert.ok(open.solved.micro_batch <= 1048576);
+  assert.equal(giant.global_batch % open.solved.micro_batch, 0);
+});
+
 test("the smallest number of GPUs holds the job, and half of it does not", () => {
   const jobs = ["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-70B", "Qwen/Qwen2.5-32B"].map((model) => ({
     task: "full", model, hardware: { gpu: "H100 SXM5 80GB", count: "auto" },

@@ -104,20 +104,38 @@ static void test_there_are_three_knobs_and_they_are_ordered_by_cost(void **state
     }
 }
 
-typedef struct { const char *group, *key; } message;
+typedef struct { const char *group, *key, *arguments; } message;
 static const message messages[] = {
-#define GP_MESSAGE(group, key, arguments) {#group, #key},
+#define GP_MESSAGE(group, key, arguments) {#group, #key, arguments},
 #include "messages.def"
 #undef GP_MESSAGE
 };
 
-static void assert_message(const char *group, const char *key) {
+static const message *assert_message(const char *group, const char *key) {
     for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++)
-        if (strcmp(messages[i].group, group) == 0 && strcmp(messages[i].key, key) == 0) return;
+        if (strcmp(messages[i].group, group) == 0 && strcmp(messages[i].key, key) == 0) return &messages[i];
     fail_msg("%s.%s has no row in messages.def", group, key);
+    return NULL;
 }
 
-static void test_every_key_is_a_message(void **state) {
+static bool has_argument(const gp_step *step, const char *name, size_t length) {
+    for (int i = 0; i < step->number_count; i++)
+        if (strlen(step->numbers[i].name) == length && memcmp(step->numbers[i].name, name, length) == 0) return true;
+    for (int i = 0; i < step->text_count; i++)
+        if (strlen(step->texts[i].name) == length && memcmp(step->texts[i].name, name, length) == 0) return true;
+    return false;
+}
+
+/* The words of a message may use its arguments, so the step has to give them. */
+static void assert_arguments(const gp_step *step, const message *row) {
+    for (const char *name = row->arguments; *name != '\0'; name += strspn(name, " ")) {
+        size_t length = strcspn(name, " ");
+        if (!has_argument(step, name, length)) fail_msg("%s lacks %.*s", row->key, (int)length, name);
+        name += length;
+    }
+}
+
+static void test_every_key_is_a_message_with_its_arguments(void **state) {
     (void)state;
     for (int i = 0; i < JOB_COUNT; i++) {
         planned *p = planned_of(jobs[i]);
@@ -125,8 +143,8 @@ static void test_every_key_is_a_message(void **state) {
         for (int s = 0; s < GP_STEP_COUNT; s++) {
             const gp_step *step = &p->plan.steps[s];
             assert_message("STEP", step->id);
-            assert_message("RULE", step->rule);
-            if (step->constraint[0] != '\0') assert_message("CONSTRAINT", step->constraint);
+            assert_arguments(step, assert_message("RULE", step->rule));
+            if (step->constraint[0] != '\0') assert_arguments(step, assert_message("CONSTRAINT", step->constraint));
         }
         planned_free(p);
     }
@@ -227,7 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_knob_applied_gives_what_it_said),
         cmocka_unit_test(test_there_are_three_knobs_and_they_are_ordered_by_cost),
-        cmocka_unit_test(test_every_key_is_a_message),
+        cmocka_unit_test(test_every_key_is_a_message_with_its_arguments),
         cmocka_unit_test(test_five_steps_of_the_course_example),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_a_plain_plan_has_no_warnings),

@@ -217,7 +217,7 @@ static void test_cache_figures(void **state) {
     assert_true(p->made);
     const gp_kv_figures *kv = &p->plan.kv;
     assert_int_equal(kv->bytes_per_token, 819200);
-    assert_int_equal(kv->bytes, 819200 * 2000 * UINT64_C(3));
+    assert_int_equal(kv->bytes, UINT64_C(819200) * 2000 * 3);
     assert_int_equal(kv->pool_bytes, 17000000000);
     assert_int_equal(kv->max_tokens, 20751);
     assert_int_equal(kv->max_context, 20751 / 3);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,33 @@ static void test_largest_model(void **state) {
     assert_true(p->plan.model.total_params > (uint64_t)(params * 0.99));
     assert_true(p->plan.model.total_params < (uint64_t)(params * 1.01));
     planned_free(p);
+}
+
+/* Choices left open are those that hold most, made anew for the size found; the maximum holds with them written out. */
+static void test_largest_model_with_open_choices(void **state) {
+    (void)state;
+    const char *job = "{\"task\":\"full\",\"ledger\":\"textbook\",\"model\":{\"params\":\"max\"},"
+                      "\"hardware\":{\"gpu\":\"A100 SXM4 80GB\",\"count\":8}}";
+    planned *p = planned_of(job), *least = planned_of("{\"task\":\"full\",\"ledger\":\"textbook\",\"model\":{\"params\":\"max\"},"
+                      "\"hardware\":{\"gpu\":\"A100 SXM4 80GB\",\"count\":8},\"train\":{\"zero\":0,\"tp\":1}}");
+    const gp_solution *size = planned_solution(p, GP_FIELD_TOTAL);
+    assert_true(size->value > 4 * planned_solution(least, GP_FIELD_TOTAL)->value);
+    assert_int_not_equal(p->plan.verdict, GP_NO);
+    char *held = job_with_number(job, "train.zero", planned_solution(p, GP_FIELD_ZERO)->value);
+    char *also = job_with_number(held, "train.tp", planned_solution(p, GP_FIELD_TP)->value);
+    char recompute[16];
+    gp_setting_text(&p->plan.job, GP_FIELD_RECOMPUTE, recompute, sizeof recompute);
+    char quoted[24];
+    snprintf(quoted, sizeof quoted, "\"%s\"", recompute);
+    char *all = job_with(also, "train.recompute", quoted);
+    assert_int_not_equal(verdict_with(all, "model.params", size->value), GP_NO);
+    assert_int_equal(verdict_with(all, "model.params", size->fails_at), GP_NO);
+    assert_int_equal(p->plan.diagnostics.rows[0].code, GP_CODE_FAMILY_SCALED);
+    planned_free(p);
+    planned_free(least);
+    free(held);
+    free(also);
+    free(all);
 }
 
 static void test_the_course_example_takes_zero_2(void **state) {
@@ -224,6 +252,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maxima_fit_and_the_next_value_does_not),
         cmocka_unit_test(test_largest_model),
+        cmocka_unit_test(test_largest_model_with_open_choices),
         cmocka_unit_test(test_the_course_example_takes_zero_2),
         cmocka_unit_test(test_given_fields_stay),
         cmocka_unit_test(test_smallest_peak_when_nothing_fits),

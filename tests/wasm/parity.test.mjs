@@ -21,7 +21,14 @@ function answerNatively(requests) {
 function assertSame(requests) {
   const native = answerNatively(requests);
   assert.equal(native.length, requests.length);
-  requests.forEach((request, i) => assert.equal(engine.answerText(request), native[i], request.slice(0, 2000)));
+  requests.forEach((request, i) => {
+    const answer = engine.answerText(request);
+    if (answer === native[i]) return;
+    let at = 0;
+    while (answer[at] === native[i][at]) at++;
+    const around = (text) => text.slice(Math.max(0, at - 100), at + 100);
+    assert.fail(`${request.slice(0, 1000)}\nin WebAssembly: …${around(answer)}…\nnatively:       …${around(native[i])}…`);
+  });
 }
 
 for (const detail of ["full", "brief"]) {

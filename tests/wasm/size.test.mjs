@@ -1,20 +1,24 @@
-// What a visitor waits for, compressed as a server sends it.
+// What a visitor waits for, compressed as a server sends it. 1 KB is 1000 bytes.
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { brotliCompressSync } from "node:zlib";
 
 const compressed = (file) => brotliCompressSync(readFileSync(file)).length;
 
-test("the core takes at most 40 KB", (t) => {
+/** Half of it is the catalogue with its sources and the field table, half is code. */
+test("the core takes at most 80 KB", (t) => {
   const bytes = compressed("dist/gpuplan.wasm.js");
   t.diagnostic(`${bytes} bytes`);
-  assert.ok(bytes <= 40_000, `${bytes} bytes`);
+  assert.ok(bytes <= 80_000, `${bytes} bytes`);
 });
 
 test("the first view takes at most 120 KB before the charts", (t) => {
-  const files = readdirSync("dist").filter((name) => /\.css$/.test(name)).concat("index.html", "main.js", "gpuplan.wasm.js");
-  const bytes = files.reduce((total, name) => total + compressed(`dist/${name}`), 0);
+  // The icon and the print style wait until the page is shown.
+  const page = readFileSync("dist/index.html", "utf8").replace(/<link[^>]*(?:rel="icon"|media="print")[^>]*>/g, "");
+  const files = [...page.matchAll(/(?:src|href)="([\w.-]+\.(?:js|css|svg))"/g)].map((match) => match[1]);
+  assert.ok(files.includes("main.js") && files.includes("gpuplan.wasm.js") && !files.includes("chart.js"), files.join(" "));
+  const bytes = ["index.html", ...files].reduce((total, name) => total + compressed(`dist/${name}`), 0);
   t.diagnostic(`${bytes} bytes in ${files.join(", ")}`);
   assert.ok(bytes <= 120_000, `${bytes} bytes`);
 });

@@ -57,7 +57,36 @@ const usableLine = {
   },
 };
 
-/** @param {Context} context @param {Row[]} rows @param {CSSStyleDeclaration} style */
+/** @typedef {{ family: string, color: (name: string) => string }} Style */
+
+/* Asking for computed styles makes the browser lay the page out; they change with the theme only. */
+/** @type {Map<string, Style>} */
+const styles = new Map();
+
+/** @returns {Style} */
+function currentStyle() {
+  const theme = `${document.documentElement.dataset.theme}/${document.documentElement.lang}`;
+  let style = styles.get(theme);
+  if (!style) {
+    const computed = getComputedStyle(document.body);
+    /** @type {Map<string, string>} */
+    const colors = new Map();
+    const color = (/** @type {string} */ name) => {
+      if (!colors.has(name)) colors.set(name, computed.getPropertyValue(name).trim());
+      return colors.get(name) ?? '';
+    };
+    for (const id of ITEM_ORDER) color(colorOf(id));
+    for (const name of ['--paper', '--rule', '--ink', '--ink-2']) color(name);
+    style = { family: computed.fontFamily, color };
+    styles.set(theme, style);
+  }
+  return style;
+}
+
+/** @param {string} id of an item */
+const colorOf = (id) => `--item-${id.replaceAll('_', '-')}`;
+
+/** @param {Context} context @param {Row[]} rows @param {Style} style */
 function chartData(context, rows, style) {
   const present = new Set(rows.flatMap(({ stage }) => itemsAtPeak(stage).map((item) => item.id)));
   const ids = ITEM_ORDER.filter((id) => present.has(id));
@@ -66,20 +95,20 @@ function chartData(context, rows, style) {
     datasets: ids.map((id) => ({
       label: itemName(context, id),
       data: rows.map(({ stage }) => itemsAtPeak(stage).reduce((sum, item) => sum + (item.id === id ? item.bytes : 0), 0)),
-      backgroundColor: style.getPropertyValue(`--item-${id.replaceAll('_', '-')}`).trim(),
-      borderColor: style.getPropertyValue('--paper').trim(),
+      backgroundColor: style.color(colorOf(id)),
+      borderColor: style.color('--paper'),
       borderWidth: 1.5,
       maxBarThickness: 44,
     })),
   };
 }
 
-/** @param {Context} context @param {CSSStyleDeclaration} style */
+/** @param {Context} context @param {Style} style */
 function chartOptions(context, style) {
   const { words, format, report } = context;
-  const ink = style.getPropertyValue('--ink-2').trim();
-  const rule = style.getPropertyValue('--rule').trim();
-  const family = style.fontFamily;
+  const ink = style.color('--ink-2');
+  const rule = style.color('--rule');
+  const { family } = style;
   const unitBytes = format.unit === 'GB' ? 1e9 : 2 ** 30;
   return {
     indexAxis: 'y', responsive: true, maintainAspectRatio: false, animation: false, locale: words.lang,
@@ -93,7 +122,7 @@ function chartOptions(context, style) {
     },
     plugins: {
       legend: { display: false },
-      usableLine: { bytes: report.memory.usable_bytes, color: style.getPropertyValue('--ink').trim() },
+      usableLine: { bytes: report.memory.usable_bytes, color: style.color('--ink') },
       tooltip: { callbacks: { label: (/** @type {any} */ point) => `${point.dataset.label}: ${format.bytes(point.parsed.x, 2)}` }, filter: (/** @type {any} */ point) => point.parsed.x > 0 },
     },
   };
@@ -113,6 +142,7 @@ export function createChart(box) {
   /** @type {any} */
   let chart = null;
   let isWanted = false;
+  let frame = 0;
   /** @type {Context | null} */
   let latest = null;
 
@@ -128,7 +158,7 @@ export function createChart(box) {
 
   /** @param {any} Chart @param {Context} context */
   function redraw(Chart, context) {
-    const style = getComputedStyle(document.documentElement);
+    const style = currentStyle();
     const data = chartData(context, rowsOf(context), style);
     const options = chartOptions(context, style);
     if (chart) Object.assign(chart, { data, options });
@@ -151,7 +181,11 @@ export function createChart(box) {
       canvas.setAttribute('aria-label', words.t('memory.chart_label', {
         count: rows.length, peak: format.bytes(report.memory.peak_bytes), usable: format.bytes(report.memory.usable_bytes),
       }));
-      if (isVisible) draw();
+      // The numbers are painted first.
+      if (isVisible && !frame) frame = requestAnimationFrame(() => {
+        frame = 0;
+        draw();
+      });
     },
   };
 }

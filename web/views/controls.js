@@ -82,7 +82,7 @@ function catalogueControl(field, tools, id) {
       const isLargest = isModel && current !== null && typeof current === 'object' && 'params' in current && current.params === 'max';
       const text = isLargest ? tools.words.t('suggest.largest') : (isModel ? modelLabel : gpuLabel)(current);
       box.show(text);
-      fitWidth(box.input, 8, 30);
+      fitWidth(box.input, text, 8, 30);
     },
   };
 }
@@ -103,7 +103,7 @@ function openControl(field, tools, id) {
       const current = value(field.path);
       const text = typeof current === 'object' ? JSON.stringify(current) : String(current ?? '');
       box.show(text);
-      fitWidth(box.input, 5, 22);
+      fitWidth(box.input, text, 5, 22);
     },
   };
 }
@@ -133,6 +133,7 @@ function selectControl(field, tools, id) {
       first.textContent = inForce && inForce !== 'auto' ? tools.words.t('settings.automatic_value', { value: inForce }) : tools.words.t('settings.automatic');
       const shown = stated === undefined || stated === 'auto' ? (isOpenEnded ? '' : value(field.path)) : stated;
       select.value = String(shown ?? '');
+      fitWidth(select, select.selectedOptions[0]?.text ?? '', 4, 24);
     },
   };
 }
@@ -208,7 +209,7 @@ function numberControl(field, tools, id) {
       if (isTyping && document.activeElement === input) return;
       const current = value(field.path);
       input.value = typeof current === 'number' ? tools.format.number(current, 6) : String(current ?? '');
-      fitWidth(input, 2, 16);
+      fitWidth(input, input.value, 2, 16);
     },
   };
 }
@@ -221,10 +222,10 @@ function solveModes(field, id) {
 }
 
 /* Wide letters of other scripts take two columns. */
-/** @param {HTMLInputElement} input @param {number} least @param {number} most */
-function fitWidth(input, least, most) {
-  const columns = [...input.value].reduce((sum, letter) => sum + (letter > '\u2e7f' ? 2 : 1), 0);
-  input.style.setProperty('--chars', String(Math.max(least, Math.min(columns, most))));
+/** @param {HTMLElement} element @param {string} text @param {number} least @param {number} most */
+function fitWidth(element, text, least, most) {
+  const columns = [...text].reduce((sum, letter) => sum + (letter > '\u2e7f' ? 2 : 1), 0);
+  element.style.setProperty('--chars', String(Math.max(least, Math.min(columns, most))));
 }
 
 /** @param {import('../types').Field} field @param {unknown} stated @param {string | undefined} mode */

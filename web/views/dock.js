@@ -3,9 +3,12 @@ import { fill, h } from '../dom.js';
 import { barScale, track } from './bar.js';
 import { VERDICT_SHAPES, worstStage } from './terms.js';
 
+/* With less of it in sight, the verdict counts as out of sight. */
+const SEEN = 0.6;
+
 /** @param {HTMLElement} dock @param {HTMLElement} original */
 export function createDock(dock, original) {
-  new IntersectionObserver(([entry]) => dock.classList.toggle('is-shown', !entry.isIntersecting)).observe(original);
+  new IntersectionObserver(([entry]) => dock.classList.toggle('is-shown', entry.intersectionRatio < SEEN), { threshold: SEEN }).observe(original);
   return {
     /** @param {import('../types').Context} context */
     update(context) {

@@ -18,7 +18,7 @@ export function knobsView(context) {
 /** @param {Context} context @param {Knob} knob @param {number} index */
 function knobRow(context, knob, index) {
   const { words, format } = context;
-  return h('tr', { 'data-key': knob.id },
+  return h('tr', {},
     h('th', { scope: 'row' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
       h('span', { class: 'knob-name' }, words.t(`knob.${knob.id}`)),
       h('small', {}, Object.keys(knob.set).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),

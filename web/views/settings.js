@@ -12,8 +12,9 @@ import { control, labelOf } from './controls.js';
  * @param {HTMLElement} button opens and closes them
  * @param {Tools} tools
  * @param {Field[]} fields
+ * @param {() => void} onToggle errors move between their fields and the summary
  */
-export function createSettings(element, button, tools, fields) {
+export function createSettings(element, button, tools, fields, onToggle) {
   /** @type {Row[]} */
   let rows = [];
   let builtFor = '';
@@ -69,7 +70,10 @@ export function createSettings(element, button, tools, fields) {
     if (isOpen && builtFor !== task) build();
     if (isOpen && latest) for (const row of rows) syncRow(row, latest);
   }
-  const toggle = () => setOpen(Boolean(element.hidden));
+  function toggle() {
+    setOpen(Boolean(element.hidden));
+    onToggle();
+  }
   button.addEventListener('click', toggle);
 
   return {
@@ -86,6 +90,7 @@ export function createSettings(element, button, tools, fields) {
     /** @param {string} path @returns {boolean} false when the task has no such field */
     reveal(path) {
       setOpen(true);
+      onToggle();
       const row = rows.find((candidate) => candidate.field.path === path) ?? rows.find((candidate) => path.startsWith(`${candidate.field.path}.`));
       row?.control.target.focus();
       row?.box.scrollIntoView({ block: 'center' });

@@ -24,7 +24,7 @@ export function drawTop(context, { theme, share }) {
       ? h('button', { type: 'button', class: 'plain', 'data-action': 'lang', 'data-value': 'zh-Hans', lang: 'zh-Hans' }, '中文')
       : h('button', { type: 'button', class: 'plain', 'data-action': 'lang', 'data-value': 'en', lang: 'en' }, 'English'),
     h('button', { type: 'button', class: 'plain', 'data-action': 'theme', 'data-theme-choice': theme, 'aria-label': words.t('top.theme', { theme: words.t(`theme.${theme}`) }) },
-      h('span', { 'aria-hidden': 'true' }, { auto: '◐', light: '○', dark: '●' }[theme]), ' ', words.t(`theme.${theme}`)),
+      h('span', { 'aria-hidden': 'true' }, { auto: '◐', light: '○', dark: '●' }[theme]), h('span', { class: 'theme-name' }, ' ', words.t(`theme.${theme}`))),
     share.view());
   fill(byId('foot'), h('p', {}, words.t('foot.private')), h('p', {}, words.t('foot.version', { version: report.version })),
     h('p', { class: 'print-link' }, location.href));

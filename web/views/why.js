@@ -70,7 +70,7 @@ function panel({ words }, it, hasBack) {
     it.range ? h('p', { class: 'quiet' }, it.range) : null,
     it.meaning ? h('p', {}, it.meaning) : null,
     it.symbols ? section('formula', h('code', { class: 'formula-line' }, it.symbols)) : null,
-    it.numbers ? section('numbers', h('code', { class: 'formula-line', 'data-formula': 'numbers' }, it.numbers), h('code', { class: 'formula-line result' }, `= ${it.exact ?? it.value}`)) : null,
+    it.numbers ? section('numbers', h('code', { class: 'formula-line', 'data-formula': 'numbers' }, it.numbers), h('code', { class: 'formula-line is-result' }, `= ${it.exact ?? it.value}`)) : null,
     it.terms && it.terms.length > 0 ? section('terms', h('dl', { class: 'terms' }, it.terms.map(([symbol, meaning, value]) => h('div', {},
       h('dt', {}, symbol ? h('code', {}, symbol) : null, symbol && meaning ? ' ' : null, meaning), h('dd', {}, value))))) : null,
     it.parts ? section('parts', h('ul', { class: 'parts' }, it.parts.map((part) => h('li', {}, part.label, ' ', why(part.key, part.value, part.label))))) : null,

@@ -97,6 +97,7 @@ test("a shape of a named model can be edited", async () => {
 
 test("switching between training and serving changes the sentence and keeps both sides", async () => {
   await withPage({}, async (page) => {
+    await page.focus("#sentence-task");
     await page.selectOption("#sentence-task", "infer");
     await settled(page);
     assert.equal(await page.locator("#sentence-train-seq_len").count(), 0);

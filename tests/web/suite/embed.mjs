@@ -22,7 +22,7 @@ for (const scheme of ["http", "file"]) {
 
 test("works in a frame that is allowed scripts and nothing else, and tells its height", async () => {
   const address = await addressOf("http", `embed.html?ui=min&lang=zh-Hans&theme=dark#${link}`);
-  const host = await hostPage("/host.html", `<!doctype html><title>host</title><script>
+  const host = await hostPage("/host.html", `<!doctype html><title>host</title><link rel="icon" href="data:,"><script>
     globalThis.heights = [];
     addEventListener("message", (event) => { if (event.source === document.querySelector("iframe").contentWindow) heights.push(event.data); });
     </script><iframe title="plan" sandbox="allow-scripts" width="600" height="420" src="${address.replace(/&/g, "&amp;")}"></iframe>`);

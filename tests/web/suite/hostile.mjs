@@ -19,13 +19,23 @@ for (const task of ["qlora", "infer"]) {
       await page.selectOption("#sentence-task", task);
       await settled(page);
       await page.click("#settings-button");
-      const ids = await page.locator("#sentence input, #settings input").evaluateAll((inputs) => inputs.map((input) => input.id));
-      assert.ok(ids.length > 20);
-      for (const id of ids) {
-        await page.fill(`#${id}`, EVIL);
-        await page.press(`#${id}`, "Enter");
-        await assertUnharmed(page, id);
-      }
+      // In the page, since a press for each of the fields through the driver takes minutes.
+      const count = await page.evaluate(async (text) => {
+        const ids = [...document.querySelectorAll("#sentence input, #settings input")].map((input) => input.id);
+        for (const id of ids) {
+          const input = document.getElementById(id);
+          input.focus();
+          input.value = text;
+          input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+          input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+          input.dispatchEvent(new Event("change", { bubbles: true }));
+          await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
+          if (document.querySelector("img, svg, body script, [onerror], [onload]")) throw new Error(`markup from ${id}`);
+        }
+        return ids.length;
+      }, EVIL);
+      assert.ok(count > 20);
+      await assertUnharmed(page, task);
     });
   });
 }
@@ -34,19 +44,21 @@ test("links with hostile names", async () => {
   const named = structuredClone(examples[2].variants[0].job);
   named.model.name = EVIL;
   named.hardware.gpu = { name: EVIL, memory_gib: 80 };
-  for (const link of [linkOf(named), `v=1&task=${encodeURIComponent(EVIL)}`, `v=1&${encodeURIComponent(EVIL)}=1`, `v=1&model=${encodeURIComponent(EVIL)}&gpu=${encodeURIComponent(EVIL)}`]) {
-    for (const name of ["index.html", "embed.html"]) {
-      await withPage({ page: `${name}#${link}` }, async (page) => {
+  const links = [linkOf(named), `v=1&task=${encodeURIComponent(EVIL)}`, `v=1&${encodeURIComponent(EVIL)}=1`, `v=1&model=${encodeURIComponent(EVIL)}&gpu=${encodeURIComponent(EVIL)}`];
+  for (const name of ["index.html", "embed.html"]) {
+    await withPage({ page: `${name}#${links[0]}` }, async (page) => {
+      for (const link of links) {
+        await page.evaluate((text) => { location.hash = text; }, link);
         await assertUnharmed(page, `${name} ${link}`);
-        if (name === "embed.html") return;
+        if (name === "embed.html") continue;
         const buttons = await page.locator("button[data-why]:visible").count();
         for (const index of [0, Math.floor(buttons / 2), buttons - 1]) {
           await page.locator("button[data-why]:visible").nth(index).click();
           await assertUnharmed(page, "why");
           await page.keyboard.press("Escape");
         }
-      });
-    }
+      }
+    });
   }
 });
 

@@ -1,5 +1,6 @@
 /** One browser, one static server, and pages that note everything that goes wrong on them. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
@@ -54,8 +55,8 @@ export async function addressOf(scheme, page) {
 
 async function sharedBrowser() {
   browser ??= await chromium.launch({
-    executablePath: process.env.CHROMIUM || "chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"],
+    executablePath: execFileSync("sh", [path.join(ROOT, "native/setup/browser.sh")], { encoding: "utf8" }).trim(),
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"],
   });
   return browser;
 }
