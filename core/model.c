@@ -36,12 +36,22 @@ static bool build_config(const gp_model_request *request, gp_model *model, gp_di
     return true;
 }
 
+/* A degree that the request itself states. */
+static int64_t given_degree(const gp_job *job, gp_field training, gp_field inference) {
+    gp_field field = gp_is_training(job) ? training : inference;
+    return gp_origin_of(job, field) == GP_GIVEN ? gp_whole(job, field) : 0;
+}
+
 static bool build_shapes(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
     const gp_model_request *request = &job->model;
     bool trained = gp_is_training(job) && gp_known(job, GP_FIELD_SEQ_LEN);
     if (gp_request_is_name(request)) return build_named(request->name, model, diagnostics);
     gp_text_copy(model->name, sizeof model->name, request->name, strlen(request->name));
-    return gp_shape_of_request(request, trained ? gp_whole(job, GP_FIELD_SEQ_LEN) : 0, &model->shape, diagnostics);
+    gp_shape_use use = {.sequence = trained ? gp_whole(job, GP_FIELD_SEQ_LEN) : 0,
+                        .tensor_ranks = given_degree(job, GP_FIELD_TP, GP_FIELD_INFER_TP),
+                        .stages = given_degree(job, GP_FIELD_PP, GP_FIELD_INFER_PP)};
+    if (use.stages > 1 && gp_is_training(job)) use.stages *= gp_whole(job, GP_FIELD_VPP);
+    return gp_shape_of_request(request, &use, &model->shape, diagnostics);
 }
 
 static bool build_source(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {

@@ -83,8 +83,9 @@ typedef struct {
 /* Structure of the job's model. Open points of explicit shapes are closed with the structure whose count is nearest to
  * the stated `params` (gated or plain FFN, tied or untied embeddings, biases: the rules stand in model_shapes.h), each
  * choice noted in `diagnostics` as STRUCTURE_CHOSEN; a count that stays 5 % off is a warning. `params` alone gives a
- * Llama-like family scaled by size (gp_model_scaled), noted as FAMILY_SCALED. `params":"max"` is left to the solver:
- * the smallest family member is returned. Returns false after an error row. */
+ * Llama-like family scaled by size (gp_model_scaled), noted as FAMILY_SCALED. While `params` is "max" its number
+ * is the size that the solver tries, and a size too small for the stated dimensions gives the smallest model that has
+ * them. Returns false after an error row. */
 bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics);
 
 /* Recomputes layers and counts from model->shape and the job's adapters (rank, targets; all linear matrices when none
@@ -97,10 +98,19 @@ void gp_layer_build(const gp_shape *shape, const gp_layer_kind *kind, gp_layer *
 /* True when an adapter with these targets (GP_TARGET_*, 0 = the default, all linear matrices) covers the matrix. */
 bool gp_adapts(unsigned targets, const gp_matrix *matrix);
 
-/* The member of the Llama-like family nearest to `params`: h = 128 i, L from the published Llama 1-3 line
- * (2048/16 … 4096/32, 5120/40, 6656/60, 8192/80, 16384/126, linear between), heads of 128, f = 8h/3 rounded up to 256,
- * V = 32000 untied, ffn then adjusted by multiples of 1 so that the count is as near as it can be. */
-void gp_model_scaled(double params, gp_shape *shape);
+/* What is fixed of the Llama-like family of which one member is wanted; 0 = open. */
+typedef struct {
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int64_t divisor;      /* heads are a multiple of it, as far as the family goes */
+    int64_t least_layers;
+} gp_family;
+
+/* The member of the family nearest to `params`: heads of 128, 1, 2, 4 or a multiple of 8 of them, h = 128 heads, L from
+ * the published Llama 1-3 line (2048/16 … 4096/32, 5120/40, 6656/60, 8192/80, 16384/126, linear between),
+ * f = 8h/3 rounded up to 256, V = 32000 untied, ffn then adjusted by multiples of 1 so that the count is as near as it
+ * can be. With the width fixed it is the depth that grows. No dimension shrinks as `params` grows, but for ffn from one
+ * member to the next. */
+void gp_model_scaled(double params, const gp_family *family, gp_shape *shape);
 
 /* Layer of an index, 0 <= index < shape.layers. */
 const gp_layer *gp_model_layer(const gp_model *model, int64_t index);

@@ -6,7 +6,7 @@
 #include "config.h"
 #include "text.h"
 
-enum { DEFAULT_VOCAB = 32000, LARGEST_HEAD = 128, DEFAULT_POSITIONS = 2048 };
+enum { LARGEST_HEAD = 128, DEFAULT_POSITIONS = 2048 };
 
 bool gp_request_is_name(const gp_model_request *request) {
     const gp_model_request *r = request;
@@ -37,7 +37,7 @@ typedef struct {
     const gp_model_request *request;
     gp_shape *shape;
     gp_diagnostics *diagnostics;
-    int64_t sequence; /* tokens of a training sequence, 0 = none */
+    const gp_shape_use *use;
     bool scaled; /* the size alone decides: one note for all dimensions */
 } filler;
 
@@ -55,6 +55,21 @@ static bool refuse(filler *fill, gp_code code, const char *path, const char *wha
     return false;
 }
 
+static int64_t stated_kv_heads(const gp_model_request *request) {
+    bool multi_query = gp_text_is_folded("MQA", request->attention, strlen(request->attention));
+    return request->kv_heads > 0 ? request->kv_heads : multi_query ? 1 : 0;
+}
+
+/* Experts are counted apart from the dense family whose width and depth they are given. */
+static void scale(const filler *fill, gp_shape *nearest) {
+    const gp_model_request *request = fill->request;
+    gp_family family = {.layers = request->layers, .hidden = request->hidden, .heads = request->heads,
+                        .kv_heads = stated_kv_heads(request), .head_dim = request->head_dim,
+                        .ffn = request->has_moe ? 0 : request->ffn, .vocab = request->vocab,
+                        .divisor = fill->use->tensor_ranks, .least_layers = fill->use->stages};
+    gp_model_scaled(request->params, &family, nearest);
+}
+
 static bool fill_size(filler *fill) {
     const gp_model_request *request = fill->request;
     gp_shape *shape = fill->shape, family;
@@ -65,7 +80,7 @@ static bool fill_size(filler *fill) {
         const char *what = shape->layers > 0 ? "hidden" : "layers";
         return refuse(fill, GP_CODE_INCOMPLETE_MODEL, "model", what, 0);
     }
-    gp_model_scaled(request->params, &family);
+    scale(fill, &family);
     fill->scaled = shape->layers == 0 && shape->hidden == 0;
     if (shape->layers == 0) {
         shape->layers = family.layers;
@@ -103,8 +118,8 @@ static bool fill_heads(filler *fill) {
         }
         shape->head_dim = shape->hidden / shape->heads;
     }
-    bool multi_query = gp_text_is_folded("MQA", request->attention, strlen(request->attention));
-    shape->kv_heads = request->kv_heads > 0 ? request->kv_heads : multi_query ? 1 : shape->heads;
+    int64_t kv_heads = stated_kv_heads(request);
+    shape->kv_heads = kv_heads > 0 ? kv_heads : shape->heads;
     if (request->kv_heads == 0) note(fill, GP_CODE_DERIVED_VALUE, "model.kv_heads", shape->kv_heads, "model.heads");
     if (shape->heads % shape->kv_heads == 0) return true;
     return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.kv_heads", "kv_heads", (double)shape->kv_heads);
@@ -115,8 +130,8 @@ static void fill_rest(filler *fill) {
     fill->shape->max_context = fill->request->positions;
     fill->shape->vocab = fill->request->vocab;
     if (fill->shape->vocab > 0) return;
-    fill->shape->vocab = DEFAULT_VOCAB;
-    note(fill, GP_CODE_DEFAULT_VALUE, "model.vocab", DEFAULT_VOCAB, NULL);
+    fill->shape->vocab = GP_VOCAB_DEFAULT;
+    note(fill, GP_CODE_DEFAULT_VALUE, "model.vocab", GP_VOCAB_DEFAULT, NULL);
 }
 
 /* ---- Structure ---- */
@@ -166,7 +181,7 @@ static void take_stated(const gp_model_request *request, gp_shape *shape) {
 static int64_t positions_of(const filler *fill, learned kind) {
     if (kind == NOT_LEARNED) return 0;
     if (fill->request->positions > 0) return fill->request->positions;
-    return kind == LEARNED_SEQUENCE && fill->sequence > 0 ? fill->sequence : DEFAULT_POSITIONS;
+    return kind == LEARNED_SEQUENCE && fill->use->sequence > 0 ? fill->use->sequence : DEFAULT_POSITIONS;
 }
 
 static gp_shape with_structure(const filler *fill, const structure *candidate, bool tied) {
@@ -206,6 +221,9 @@ static gp_shape nearest_structure(const filler *fill) {
     const gp_model_request *request = fill->request;
     double params = request->params, rounding = rounding_of(params), smallest = INFINITY;
     bool any = false;
+    /* An open ffn comes as near as one column lets it. */
+    if (request->ffn == 0 && !request->has_moe)
+        rounding = fmax(rounding, 1.5 * (double)fill->shape->hidden * (double)fill->shape->layers);
     for (int i = 0; i < STRUCTURE_COUNT; i++) any = any || is_allowed(&structures[i], request);
     gp_shape best = with_structure(fill, &structures[0], false);
     for (int i = 0; i < STRUCTURE_COUNT && smallest > rounding; i++) {
@@ -294,15 +312,15 @@ static bool check_supported(const gp_model_request *request, gp_diagnostics *dia
 /* An FFN of one column and still too many parameters: the size does not hold the rest. */
 static bool check_size(filler *fill) {
     const gp_model_request *request = fill->request;
-    if (request->ffn > 0 || request->params <= 0 || fill->scaled) return true;
+    if (request->ffn > 0 || request->params <= 0 || request->params_max || fill->scaled) return true;
     double off = fabs(gp_shape_params(fill->shape) - request->params);
     if (off <= 0.01 * request->params) return true;
     return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.params", "params", request->params);
 }
 
-bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_shape *shape,
+bool gp_shape_of_request(const gp_model_request *request, const gp_shape_use *use, gp_shape *shape,
                          gp_diagnostics *diagnostics) {
-    filler fill = {request, shape, diagnostics, sequence, false};
+    filler fill = {request, shape, diagnostics, use, false};
     if (!check_supported(request, diagnostics) || !fill_size(&fill) || !fill_heads(&fill)) return false;
     fill_rest(&fill);
     bool sparse = request->has_moe || gp_request_is_latent(request);

@@ -4,20 +4,33 @@
 
 #include "model.h"
 
+/* Vocabulary of Llama and Llama 2. */
+enum { GP_VOCAB_DEFAULT = 32000 };
+/* Widest hidden state of the scaled family: 16,384 heads of 128. */
+enum { GP_WIDTH_MOST = 1 << 21 };
+
 /* True when the request's object holds a name and nothing else that describes a model. */
 bool gp_request_is_name(const gp_model_request *request);
 
+/* What a shape is wanted for, as far as the job states it. */
+typedef struct {
+    int64_t sequence;     /* length trained on, 0 = none: rows of a table of learned positions */
+    int64_t tensor_ranks; /* GPUs that are to share the heads, 0 = not stated */
+    int64_t stages;       /* chunks that are to hold a layer each, 0 = not stated */
+} gp_shape_use;
+
 /* Shape of a request that states dimensions or a size. What it leaves open is filled in by these rules, each noted:
- *   layers, hidden  of the Llama-like family member nearest to `params` (gp_model_scaled)
+ *   layers, hidden  of the Llama-like family member nearest to `params` (gp_model_scaled) among those that have the
+ *                   stated dimensions and can be split as the job asks
  *   heads           hidden / head_dim; head_dim not given: the largest divisor of hidden up to 128
  *   kv_heads        as many as heads
- *   vocab           32000
+ *   vocab           GP_VOCAB_DEFAULT
  *   ffn             so that the count is `params`; without `params` 8/3 hidden rounded up to 256, or 4 hidden ungated
  *   structure       that of `style`; else the first of a list of common ones whose count rounds to `params` as the
  *                   request writes it, else the one whose count is nearest. Without `params` a gated FFN, except when
  *                   ffn = 4 hidden with full multi-head attention: a GPT block.
- * `sequence` is the length trained on, 0 when there is none. Returns false after an error row. */
-bool gp_shape_of_request(const gp_model_request *request, int64_t sequence, gp_shape *shape,
+ * Returns false after an error row. */
+bool gp_shape_of_request(const gp_model_request *request, const gp_shape_use *use, gp_shape *shape,
                          gp_diagnostics *diagnostics);
 
 /* True for "attention":"MLA". */

@@ -338,15 +338,20 @@ static void experts_and_latents_are_taken(void **state) {
 
 /* ---- The scaled family ---- */
 
+static gp_shape scaled(double params, gp_family family) {
+    gp_shape shape;
+    gp_model_scaled(params, &family, &shape);
+    return shape;
+}
+
 static void the_family_passes_through_the_published_line(void **state) {
     (void)state;
     static const struct {
         double params;
         int64_t layers, hidden;
-    } rows[] = {{6738415616, 32, 4096}, {13015864320, 40, 5120}, {32528943616, 60, 6656}, {65285660672, 80, 8192}};
+    } rows[] = {{6738415616, 32, 4096}, {13015864320, 40, 5120}, {65285660672, 80, 8192}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        gp_shape shape;
-        gp_model_scaled(rows[i].params, &shape);
+        gp_shape shape = scaled(rows[i].params, (gp_family){0});
         assert_int_equal(shape.layers, rows[i].layers);
         assert_int_equal(shape.hidden, rows[i].hidden);
         gp_model one = {.shape = shape};
@@ -355,13 +360,40 @@ static void the_family_passes_through_the_published_line(void **state) {
     }
 }
 
+/* A node of 8 can share the heads out; GPT-3 of 175B has 96 (Brown et al. 2020, arXiv:2005.14165, table 2.1). */
+static void heads_of_the_family_are_even(void **state) {
+    (void)state;
+    for (double params = 5e8; params < 1e13; params *= 1.03) {
+        gp_shape shape = scaled(params, (gp_family){0});
+        assert_int_equal(shape.heads % 8, 0);
+        assert_int_equal(shape.hidden, 128 * shape.heads);
+        assert_int_equal(shape.kv_heads, shape.heads);
+    }
+    assert_int_equal(scaled(175e9, (gp_family){0}).heads, 96);
+    assert_int_equal(scaled(72e9, (gp_family){0}).heads, 64);
+}
+
+static void the_family_keeps_what_is_stated(void **state) {
+    (void)state;
+    assert_int_equal(scaled(7e9, (gp_family){.divisor = 3}).heads % 24, 0);
+    assert_int_equal(scaled(1e6, (gp_family){.divisor = 8}).heads, 8);
+    assert_int_equal(scaled(1e6, (gp_family){.least_layers = 8}).layers, 8);
+    assert_int_equal(scaled(7e9, (gp_family){.kv_heads = 12}).heads % 24, 0);
+    gp_shape deep = scaled(13e9, (gp_family){.hidden = 4096});
+    assert_int_equal(deep.hidden, 4096);
+    assert_true(deep.layers > 60 && deep.layers < 68);
+    gp_shape wide = scaled(13e9, (gp_family){.layers = 32});
+    assert_int_equal(wide.layers, 32);
+    assert_int_equal(wide.hidden, 6144);
+    assert_int_equal(scaled(7e9, (gp_family){.heads = 20}).hidden % 20, 0);
+}
+
 static void every_size_has_a_member(void **state) {
     (void)state;
     gp_shape before = {0};
     double params = 1e7;
     for (int step = 0; step < 92; step++) { /* up to 1.6e13 */
-        gp_shape shape;
-        gp_model_scaled(params, &shape);
+        gp_shape shape = scaled(params, (gp_family){0});
         gp_model one = {.shape = shape};
         gp_model_count(NULL, &one);
         double half_step = 1.5 * (double)(shape.hidden * shape.layers);
@@ -436,6 +468,8 @@ int main(void) {
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(experts_and_latents_are_taken),
         cmocka_unit_test(the_family_passes_through_the_published_line),
+        cmocka_unit_test(heads_of_the_family_are_even),
+        cmocka_unit_test(the_family_keeps_what_is_stated),
         cmocka_unit_test(every_size_has_a_member),
         cmocka_unit_test(adapters_count_rank_times_both_sides),
         cmocka_unit_test(fused_matrices_take_one_adapter),
