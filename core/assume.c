@@ -1,5 +1,7 @@
 #include "assume.h"
 
+#include "derive.h"
+
 enum { LEDGER_DETAILED, LEDGER_TEXTBOOK };
 
 /* Defaults that stand for "not used" (one stage, no offload …) are no news. */
@@ -72,10 +74,34 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_BATCH_TOKENS:
     case GP_FIELD_FLASH_ATTENTION:
     case GP_FIELD_ENFORCE_EAGER:
+    case GP_FIELD_KV_UNIFIED:
+    case GP_FIELD_OUTPUTS_MAX:
+    case GP_FIELD_SWA_FULL:
         return true;
     default:
         return false;
     }
+}
+
+/* A stated sum of state bytes takes the place of what they are made of. */
+static bool is_part_of_state(gp_field field) {
+    return field == GP_FIELD_PRECISION || field == GP_FIELD_TRAIN_WEIGHTS || field == GP_FIELD_MASTER_WEIGHTS ||
+           field == GP_FIELD_GRAD_DTYPE || field == GP_FIELD_OPTIMIZER;
+}
+
+/* Formats of matrix products, below 16 bits, are the only precisions that leave the course's state as it is. */
+static bool has_textbook_effect(const gp_job *job, gp_field field) {
+    if (is_beyond_textbook(field)) return false;
+    if (gp_known(job, GP_FIELD_TEXTBOOK_STATE) && is_part_of_state(field)) return false;
+    bool products_only = gp_choice_is(job, GP_FIELD_PRECISION, "fp8") || gp_choice_is(job, GP_FIELD_PRECISION, "mxfp8") ||
+                         gp_choice_is(job, GP_FIELD_PRECISION, "nvfp4");
+    return field != GP_FIELD_PRECISION || !products_only;
+}
+
+/* Chunks of a pipeline stage without a pipeline, and the type of weights that come in a packed format. */
+static bool has_no_object(const gp_job *job, gp_field field) {
+    if (field == GP_FIELD_VPP) return gp_known(job, GP_FIELD_PP) && gp_whole(job, GP_FIELD_PP) == 1;
+    return field == GP_FIELD_TRAIN_WEIGHTS && gp_task_of(job) == GP_QLORA;
 }
 
 static bool is_of_task(const gp_job *job, gp_field field) {
@@ -86,7 +112,7 @@ static bool has_effect(const gp_job *job, gp_field field) {
     const gp_field_row *row = gp_field_info(field);
     bool textbook = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK;
     if (!is_of_task(job, field) || is_never_modelled(field)) return false;
-    if (textbook && is_beyond_textbook(field)) return false;
+    if (has_no_object(job, field) || (textbook && !has_textbook_effect(job, field))) return false;
     /* An open list holds the choices that are modelled; formats have their own check. */
     if (row->kind == GP_KIND_OPEN && field != GP_FIELD_KV && gp_whole(job, field) < 0) return false;
     bool textbook_only = field == GP_FIELD_TEXTBOOK_ACTIVATION || field == GP_FIELD_TEXTBOOK_STATE ||
@@ -107,7 +133,7 @@ static const char *derived_from(const gp_job *job, gp_field field) {
     case GP_FIELD_TRAIN_WEIGHTS:
     case GP_FIELD_MASTER_WEIGHTS:
     case GP_FIELD_GRAD_DTYPE:
-        return "train.framework";
+        return gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK ? "ledger" : "train.framework";
     case GP_FIELD_CONTEXT:
         return "infer.prompt";
     case GP_FIELD_KV:

@@ -193,6 +193,24 @@ static void derive_whole(gp_job *job, gp_field field, int64_t value) {
     if (!gp_known(job, field) || follows) gp_set_whole(job, field, value, GP_DERIVED);
 }
 
+static void derive_text(gp_job *job, gp_field field, const char *text) {
+    gp_setting *setting = &job->settings[field];
+    if (setting->origin == GP_AUTO) *setting = (gp_setting){.origin = GP_DERIVED, .text = text};
+}
+
+/* What the course notes store, whatever the framework would. A stated sum of bytes has no types. */
+static void derive_textbook_storage(gp_job *job, const gp_recipe *recipe) {
+    const gp_textbook_state *state = &recipe->textbook_state;
+    const char *compute = gp_choice_is(job, GP_FIELD_PRECISION, "fp16") ? "fp16" : "bf16";
+    bool stated = gp_known(job, GP_FIELD_TEXTBOOK_STATE);
+    gp_setting *master = &job->settings[GP_FIELD_MASTER_WEIGHTS];
+    if (master->origin == GP_DERIVED) master->origin = GP_AUTO;
+    if (stated) return;
+    if (!gp_is_adapter(job)) derive_choice(job, GP_FIELD_TRAIN_WEIGHTS, state->weights > 2 ? "fp32" : compute);
+    if (master->origin == GP_AUTO) gp_set_whole(job, GP_FIELD_MASTER_WEIGHTS, state->master > 0, GP_DERIVED);
+    derive_text(job, GP_FIELD_GRAD_DTYPE, state->gradients > 2 ? "fp32" : compute);
+}
+
 /* Storage types of full training, as the framework chose them. */
 static void derive_storage(gp_job *job, const gp_recipe *recipe) {
     const char *compute = gp_choice_is(job, GP_FIELD_PRECISION, "fp16") ? "fp16" : "bf16";
@@ -200,10 +218,7 @@ static void derive_storage(gp_job *job, const gp_recipe *recipe) {
         derive_choice(job, GP_FIELD_TRAIN_WEIGHTS,
                       recipe->other_bits > 16 ? "fp32" : recipe->other_bits < 16 ? "fp8" : compute);
     derive_whole(job, GP_FIELD_MASTER_WEIGHTS, recipe->master_bytes > 0);
-    if (is_auto(job, GP_FIELD_GRAD_DTYPE)) {
-        job->settings[GP_FIELD_GRAD_DTYPE].text = recipe->gradient_bytes > 2 ? "fp32" : compute;
-        job->settings[GP_FIELD_GRAD_DTYPE].origin = GP_DERIVED;
-    }
+    derive_text(job, GP_FIELD_GRAD_DTYPE, recipe->gradient_bytes > 2 ? "fp32" : compute);
 }
 
 void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
@@ -216,5 +231,8 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum);
     derive_whole(job, GP_FIELD_GLOBAL_BATCH, layout->global_batch);
     derive_whole(job, GP_FIELD_SEQUENCE_PARALLEL, layout->sequence_parallel);
-    derive_storage(job, &layout->recipe);
+    if (gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK)
+        derive_textbook_storage(job, &layout->recipe);
+    else
+        derive_storage(job, &layout->recipe);
 }

@@ -32,8 +32,8 @@ static double budget_bytes(const gp_plan *plan) {
     return share < usable ? share : usable;
 }
 
-/* Cache of the whole job: each stage's cache without the copies of KV heads that tensor parallelism makes, times the
- * replicas. */
+/* Cache of the job's sequences: each stage's cache without the copies of KV heads that tensor parallelism makes, for as
+ * many sequences as there are over all replicas, some of which may have one less than the others or none. */
 static uint64_t job_cache(const gp_plan *plan) {
     double bytes = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
@@ -42,7 +42,8 @@ static uint64_t job_cache(const gp_plan *plan) {
         double ranks = one > 0 ? token_bytes(plan, &stage->share, 1) / one : 0;
         bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
     }
-    return gp_bytes_from_double(bytes * (double)plan->layout.dp);
+    double sequences = (double)gp_whole(&plan->job, GP_FIELD_CONCURRENCY);
+    return gp_bytes_from_double(bytes * sequences / (double)plan->layout.sequences);
 }
 
 /* Left for the cache on a GPU of a stage: of the phases in which the cache is alive, the one with the least room. */

@@ -84,7 +84,8 @@ gp_amount gp_textbook_master(gp_textbook_share share, double bytes_per_param);
 gp_amount gp_textbook_optimizer(gp_textbook_share share, double bytes_per_param);
 /* Adapters with their gradients, master copy and states: `kept` bytes per parameter on every rank, `sharded` divided. */
 gp_amount gp_textbook_adapter(gp_textbook_share share, double kept, double sharded);
-gp_amount gp_textbook_activations(const gp_layout *layout, const gp_shape *shape, double coefficient, bool recompute);
-gp_amount gp_textbook_kv(const gp_layout *layout, const gp_shape *shape, double tokens);
+gp_amount gp_textbook_activations(const gp_layout *layout, const gp_stage_share *share, int64_t hidden,
+                                  double coefficient, bool recompute);
+gp_amount gp_textbook_kv(const gp_layout *layout, const gp_stage_share *share, const gp_shape *shape, double tokens);
 
 #endif

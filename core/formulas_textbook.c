@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stddef.h>
 
 #include "formulas.h"
@@ -51,32 +52,33 @@ gp_amount gp_textbook_adapter(gp_textbook_share share, double kept, double shard
 }
 
 static const gp_formula activations = {
-    "textbook.activations", "c * b * s * h * L / (tp * pp * cp)",
+    "textbook.activations", "c * b * s * h * L * n / (v * tp * cp)",
     "Korthikanti et al. 2022, arXiv:2205.05198, section 4.1: 34 bytes per token and hidden element of a layer without "
-    "the attention scores"};
+    "the attention scores, and section 4.2.3: n micro-batches in flight in the L layers of a pipeline stage"};
 static const gp_formula activations_recomputed = {
-    "textbook.activations_recomputed", "(2 * L / pp + c) * b * s * h / (tp * cp)",
+    "textbook.activations_recomputed", "(2 * L * n / v + c) * b * s * h / (tp * cp)",
     "Korthikanti et al. 2022, arXiv:2205.05198, table 2: full recomputation keeps 2 bytes per token and hidden element "
     "of each layer, and one whole layer while it is recomputed"};
-gp_amount gp_textbook_activations(const gp_layout *layout, const gp_shape *shape, double coefficient, bool recompute) {
-    double c = coefficient, b = (double)layout->micro_batch, s = (double)layout->seq_len;
-    double h = (double)shape->hidden, layers = (double)shape->layers;
-    double tp = (double)layout->tp, pp = (double)layout->pp, cp = (double)layout->cp;
-    const gp_term terms[] = {{"c", c},       {"b", b},   {"s", s},   {"h", h},
-                             {"L", layers}, {"tp", tp}, {"pp", pp}, {"cp", cp}};
-    if (recompute) return GP_AMOUNT(activations_recomputed, (2 * layers / pp + c) * b * s * h / (tp * cp), terms);
-    return GP_AMOUNT(activations, c * b * s * h * layers / (tp * pp * cp), terms);
+gp_amount gp_textbook_activations(const gp_layout *layout, const gp_stage_share *share, int64_t hidden,
+                                  double coefficient, bool recompute) {
+    double c = coefficient, b = (double)layout->micro_batch, s = (double)layout->seq_len, h = (double)hidden;
+    double layers = (double)share->layers, n = (double)share->in_flight, v = (double)layout->vpp;
+    double tp = (double)layout->tp, cp = (double)layout->cp;
+    const gp_term terms[] = {{"c", c}, {"b", b}, {"s", s}, {"h", h}, {"L", layers}, {"n", n}, {"v", v}, {"tp", tp},
+                             {"cp", cp}};
+    if (recompute) return GP_AMOUNT(activations_recomputed, (2 * layers * n / v + c) * b * s * h / (tp * cp), terms);
+    return GP_AMOUNT(activations, c * b * s * h * layers * n / (v * tp * cp), terms);
 }
 
 static const gp_formula kv_cache = {
-    "textbook.kv_cache", "2 * L * g * d * tokens * bits / 8 / (tp * pp)",
-    "Ainslie et al. 2023 (GQA), arXiv:2305.13245, section 2: one key and one value per KV head, layer and token"};
-gp_amount gp_textbook_kv(const gp_layout *layout, const gp_shape *shape, double tokens) {
-    double layers = (double)shape->layers, g = (double)shape->kv_heads, d = (double)shape->head_dim;
-    double bits = layout->recipe.kv_bits, tp = (double)layout->tp, pp = (double)layout->pp;
-    const gp_term terms[] = {{"L", layers}, {"g", g}, {"d", d}, {"tokens", tokens}, {"bits", bits}, {"tp", tp},
-                             {"pp", pp}};
-    return GP_AMOUNT(kv_cache, 2 * layers * g * d * tokens * bits / 8 / (tp * pp), terms);
+    "textbook.kv_cache", "2 * L * ceil(g / tp) * d * tokens * bits / 8",
+    "Ainslie et al. 2023 (GQA), arXiv:2305.13245, section 2: one key and one value per KV head, layer and token; of "
+    "fewer KV heads than GPUs each GPU holds one"};
+gp_amount gp_textbook_kv(const gp_layout *layout, const gp_stage_share *share, const gp_shape *shape, double tokens) {
+    double layers = (double)share->layers, g = (double)shape->kv_heads, d = (double)shape->head_dim;
+    double bits = layout->recipe.kv_bits, tp = (double)layout->tp;
+    const gp_term terms[] = {{"L", layers}, {"g", g}, {"tp", tp}, {"d", d}, {"tokens", tokens}, {"bits", bits}};
+    return GP_AMOUNT(kv_cache, 2 * layers * ceil(g / tp) * d * tokens * bits / 8, terms);
 }
 
 const gp_formula *const gp_formulas_textbook[] = {

@@ -70,7 +70,7 @@ typedef struct {
 /* Key-value cache of an inference job. */
 typedef struct {
     uint64_t bytes_per_token; /* of the whole model, before any sharding */
-    uint64_t bytes;           /* this job's sequences, over all replicas, copies of replicated heads not counted */
+    uint64_t bytes;           /* this job's sequences on all GPUs together, copies of replicated heads not counted */
     uint64_t pool_bytes;      /* what the engine can give to the cache on all GPUs together */
     uint64_t max_tokens;      /* tokens that pool holds */
     uint64_t max_context;     /* longest context at this job's concurrency */

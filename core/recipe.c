@@ -121,7 +121,7 @@ static bool is_quantised(const gp_job *job) {
 static void set_trained_weights(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     double bytes = weight_bytes(job, recipe->framework);
     recipe->linear_bits = recipe->other_bits = 8 * bytes;
-    recipe->textbook_bits = 16;
+    recipe->textbook_bits = 8 * bytes;
     if (!is_quantised(job)) return;
     int length = 0;
     int64_t choice = gp_known(job, GP_FIELD_QUANT) ? gp_whole(job, GP_FIELD_QUANT) : 0;
@@ -139,6 +139,25 @@ static double adapter_bytes(const gp_job *job, const char *gradient) {
     return begins_with(type, "bf16") || begins_with(type, "fp16") ? 2 : 4;
 }
 
+/* What the job says outright counts; habits of frameworks do not reach the course notes. fp32 training keeps weights and
+ * gradients in 4 bytes, without another copy. Adapters are trained parameters like any other. */
+static gp_textbook_state textbook_state_of(const gp_job *job, double optimizer_bytes) {
+    bool fp32 = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    double weights = fp32 ? 4 : 2;
+    if (!gp_is_adapter(job) && gp_origin_of(job, GP_FIELD_TRAIN_WEIGHTS) == GP_GIVEN) {
+        int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
+        weights = choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
+    }
+    gp_textbook_state state = {weights, weights < 2 ? 2 : weights, weights < 4 ? 4 : 0, optimizer_bytes};
+    if (gp_origin_of(job, GP_FIELD_MASTER_WEIGHTS) == GP_GIVEN && gp_whole(job, GP_FIELD_MASTER_WEIGHTS) == 0)
+        state.master = 0;
+    if (gp_origin_of(job, GP_FIELD_GRAD_DTYPE) != GP_GIVEN) return state;
+    const char *gradient = text_of(job, GP_FIELD_GRAD_DTYPE);
+    if (begins_with(gradient, "fp32")) state.gradients = 4;
+    if (begins_with(gradient, "bf16") || begins_with(gradient, "fp16")) state.gradients = 2;
+    return state;
+}
+
 static void set_states(const gp_job *job, gp_recipe *recipe) {
     const gp_framework *framework = recipe->framework;
     const optimizer_row *optimizer = optimizer_of(job);
@@ -154,7 +173,7 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     if (begins_with(gradient, "fp32")) recipe->gradient_bytes = 4;
     bool narrow = optimizer->follows_weights && recipe->master_bytes <= 0 && stored < 4;
     recipe->optimizer_bytes = narrow ? 2.0 * optimizer->states : optimizer->bytes;
-    recipe->textbook_optimizer_bytes = optimizer->textbook_bytes;
+    recipe->textbook_state = textbook_state_of(job, optimizer->textbook_bytes);
     recipe->factored_optimizer = optimizer->factored;
     recipe->optimizer_on_host = optimizer->on_host;
 }

@@ -41,6 +41,10 @@ typedef enum {
     GP_ENGINE_TRANSFORMERS /* libraries that generate one batch: transformers, gpt-fast, AutoAWQ, ExLlama … */
 } gp_engine_kind;
 
+/* The course notes' state bytes per trained parameter: 2 weights + 2 gradients + 4 master copy + 8 moments, or what the
+ * job states in their place. */
+typedef struct { double weights, gradients, master, optimizer; } gp_textbook_state;
+
 typedef struct {
     /* Both. */
     double file_bytes, model_bits; /* tensors of an imported file; the model in the bits below, 0 = not imported */
@@ -55,7 +59,7 @@ typedef struct {
     const gp_framework *framework;
     double gradient_bytes, master_bytes; /* per trainable parameter, 0 = none */
     double optimizer_bytes;              /* states per trainable parameter of a matrix */
-    double textbook_optimizer_bytes;
+    gp_textbook_state textbook_state;
     double adapter_bytes;                /* stored bytes of an adapter's parameter */
     double activation_bytes;             /* per element of a matrix product's result */
     gp_kernels kernels;

@@ -13,9 +13,6 @@ enum {
     PHASES_CACHE = GP_PHASE_BIT(GP_PHASE_PREFILL) | GP_PHASE_BIT(GP_PHASE_DECODE)
 };
 
-/* State bytes per trainable parameter: 2 weights + 2 gradients + 4 master + moments (16 with Adam). A stated sum of 12
- * or less leaves out the master copy; what remains after weights and gradients belongs to the optimizer. */
-typedef struct { double weights, gradients, master, optimizer; } state_bytes;
 
 static double take(double *rest, double wanted) {
     double taken = *rest < wanted ? *rest : wanted;
@@ -23,9 +20,11 @@ static double take(double *rest, double wanted) {
     return taken;
 }
 
-static state_bytes split_state(const gp_job *job, const gp_recipe *recipe) {
-    state_bytes split = {2, 2, 4, recipe->textbook_optimizer_bytes};
-    if (!gp_known(job, GP_FIELD_TEXTBOOK_STATE)) return split;
+/* A stated sum of 12 or less leaves out the master copy; what remains after weights and gradients belongs to the
+ * optimizer. */
+static gp_textbook_state split_state(const gp_job *job, const gp_recipe *recipe) {
+    if (!gp_known(job, GP_FIELD_TEXTBOOK_STATE)) return recipe->textbook_state;
+    gp_textbook_state split;
     double rest = gp_real(job, GP_FIELD_TEXTBOOK_STATE);
     double stated = rest;
     split.weights = take(&rest, 2);
@@ -48,14 +47,14 @@ static double stated_params(const gp_model *model) {
 }
 
 static gp_textbook_share share_of(const gp_layout *layout, double params, bool sharded) {
-    double shards = sharded ? (double)layout->dp : 1;
+    double shards = sharded ? (double)layout->dp * (double)layout->cp : 1;
     return (gp_textbook_share){params, (double)layout->tp * (double)layout->pp, shards};
 }
 
 static void add_full_states(const gp_job *job, const gp_model *model, const gp_layout *layout,
                             gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
-    state_bytes bytes = split_state(job, recipe);
+    gp_textbook_state bytes = split_state(job, recipe);
     double params = stated_params(model);
     gp_textbook_share z1 = share_of(layout, params, layout->zero >= 1);
     gp_textbook_share z2 = share_of(layout, params, layout->zero >= 2);
@@ -71,7 +70,7 @@ static void add_full_states(const gp_job *job, const gp_model *model, const gp_l
 static void add_adapter_states(const gp_job *job, const gp_model *model, const gp_layout *layout,
                                gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
-    state_bytes bytes = split_state(job, recipe);
+    gp_textbook_state bytes = split_state(job, recipe);
     bool sharded = layout->zero >= 3 && !recipe->packed_frozen;
     gp_textbook_share frozen = share_of(layout, stated_params(model), sharded);
     place(ledger, GP_ITEM_WEIGHTS, PHASES_TRAIN, gp_textbook_weights(frozen, recipe->textbook_bits / 8),
@@ -89,7 +88,7 @@ static void add_training(const gp_job *job, const gp_model *model, const gp_layo
         add_full_states(job, model, layout, ledger);
     double coefficient = gp_known(job, GP_FIELD_TEXTBOOK_ACTIVATION) ? gp_real(job, GP_FIELD_TEXTBOOK_ACTIVATION) : 34;
     bool full = gp_known(job, GP_FIELD_RECOMPUTE) && gp_whole(job, GP_FIELD_RECOMPUTE) == GP_RECOMPUTE_FULL;
-    gp_amount kept = gp_textbook_activations(layout, &model->shape, coefficient, full);
+    gp_amount kept = gp_textbook_activations(layout, &ledger->share, model->shape.hidden, coefficient, full);
     gp_ledger_append(ledger, GP_ITEM_ACTIVATIONS, PHASES_PASS, kept, 0);
     ledger->saved_bytes = kept.bytes;
 }
@@ -99,7 +98,8 @@ static void add_inference(const gp_model *model, const gp_layout *layout, gp_sta
     gp_textbook_share share = share_of(layout, stated_params(model), false);
     gp_ledger_append(ledger, GP_ITEM_WEIGHTS, PHASES_INFER, gp_textbook_weights(share, bits / 8), 0);
     double tokens = (double)layout->context * (double)layout->sequences;
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, PHASES_CACHE, gp_textbook_kv(layout, &model->shape, tokens), 0);
+    gp_amount cache = gp_textbook_kv(layout, &ledger->share, &model->shape, tokens);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, PHASES_CACHE, cache, 0);
 }
 
 void gp_ledger_textbook(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {

@@ -129,6 +129,46 @@ static void test_kv_cache_of_13b(void **state) {
     fixture_free(f);
 }
 
+/* Stage i of P holds min(m, P - i) micro-batches of its L / P layers (Korthikanti et al. 2022, section 4.2.3). */
+static void test_stages_hold_micro_batches_in_flight(void **state) {
+    (void)state;
+    fixture *f = course("full", "4", "\"pp\":4,\"grad_accum\":8,\"seq_len\":2048,\"micro_batch\":1");
+    assert_true(f->valid);
+    for (int64_t stage = 0; stage < 4; stage++) {
+        gp_stage_ledger ledger;
+        gp_ledger_stage(&f->job, &f->model, &f->layout, stage, &ledger);
+        uint64_t in_flight = (uint64_t)(4 - stage);
+        assert_int_equal(item_bytes(&ledger, GP_ITEM_ACTIVATIONS), UINT64_C(34) * 2048 * 4096 * 8 * in_flight);
+    }
+    fixture_free(f);
+    f = course("full", "4", "\"pp\":4,\"grad_accum\":2,\"seq_len\":2048,\"micro_batch\":1,\"recompute\":\"full\"");
+    assert_int_equal(item_bytes(ledger_of(f), GP_ITEM_ACTIVATIONS), UINT64_C(66) * 2048 * 4096);
+    fixture_free(f);
+    /* Two chunks a stage: 2 (p - 1) + p + 1 = 11 of them, of 4 layers each. */
+    f = course("full", "4", "\"pp\":4,\"vpp\":2,\"grad_accum\":8,\"seq_len\":2048,\"micro_batch\":1");
+    assert_int_equal(item_bytes(ledger_of(f), GP_ITEM_ACTIVATIONS), UINT64_C(34) * 2048 * 4096 * 4 * 11);
+    fixture_free(f);
+}
+
+static void test_one_kv_head_is_copied_to_every_gpu(void **state) {
+    (void)state;
+    fixture *f = fixture_of("{\"task\":\"infer\",\"ledger\":\"textbook\",\"model\":{\"params\":7e9,\"layers\":32,\"hidden\":4096,"
+                            "\"heads\":32,\"kv_heads\":1},\"hardware\":{\"gpu\":\"H100\",\"count\":8},\"infer\":{\"tp\":8,"
+                            "\"context\":100000}}");
+    assert_int_equal(item_bytes(ledger_of(f), GP_ITEM_KV_CACHE), UINT64_C(1638400000));
+    fixture_free(f);
+}
+
+static void test_states_that_the_job_states(void **state) {
+    (void)state;
+    expect_state("1", "\"master_weights\":false,\"optimizer\":\"adamw8bit\"", UINT64_C(6) * 7000000000);
+    expect_state("1", "\"precision\":\"fp32\"", UINT64_C(16) * 7000000000);
+    expect_state("1", "\"weights\":\"fp32\"", UINT64_C(16) * 7000000000);
+    expect_state("1", "\"grad_dtype\":\"fp32\"", UINT64_C(18) * 7000000000);
+    expect_state("1", "\"master_weights\":false", UINT64_C(12) * 7000000000);
+    expect_state("8", "\"zero\":3,\"cp\":2,\"dp\":4", UINT64_C(14000000000));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zero_stages_of_7b_on_8),
@@ -140,6 +180,9 @@ int main(void) {
         cmocka_unit_test(test_frozen_weights_are_sharded_by_stage_3_only),
         cmocka_unit_test(test_adapter_of_64_matrices),
         cmocka_unit_test(test_kv_cache_of_13b),
+        cmocka_unit_test(test_stages_hold_micro_batches_in_flight),
+        cmocka_unit_test(test_one_kv_head_is_copied_to_every_gpu),
+        cmocka_unit_test(test_states_that_the_job_states),
     };
     return cmocka_run_group_tests_name("textbook", tests, NULL, NULL);
 }
