@@ -112,6 +112,7 @@ static bool has_effect(const gp_job *job, gp_field field) {
     const gp_field_row *row = gp_field_info(field);
     bool textbook = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK;
     if (!is_of_task(job, field) || is_never_modelled(field)) return false;
+    if (field == GP_FIELD_MEMORY_UTILIZATION && !gp_engine_takes_share(job)) return false;
     if (has_no_object(job, field) || (textbook && !has_textbook_effect(job, field))) return false;
     /* An open list holds the choices that are modelled; formats have their own check. */
     if (row->kind == GP_KIND_OPEN && field != GP_FIELD_KV && gp_whole(job, field) < 0) return false;

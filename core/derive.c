@@ -167,13 +167,10 @@ static void derive_inference(gp_job *job, const gp_device *device, gp_diagnostic
     check_weight_format(job, diagnostics);
     derive_cache_format(job, device, diagnostics);
     derive_context(job);
-    /* vLLM's own default of gpu_memory_utilization (vllm/config). */
     bool detailed = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_DETAILED;
-    gp_setting *share = &job->settings[GP_FIELD_MEMORY_UTILIZATION];
-    if (detailed && share->origin == GP_ABSENT && gp_choice_is(job, GP_FIELD_ENGINE, "vllm")) {
-        share->origin = GP_DERIVED;
-        share->real = 0.9;
-    }
+    double share = gp_engine_share(job);
+    if (detailed && share > 0 && !device->is_host && gp_origin_of(job, GP_FIELD_MEMORY_UTILIZATION) == GP_ABSENT)
+        gp_set_real(job, GP_FIELD_MEMORY_UTILIZATION, share, GP_DERIVED);
 }
 
 void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {

@@ -89,3 +89,12 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     }
     return true;
 }
+
+/* Engines without a share take what they need. */
+void gp_device_limit(const gp_job *job, gp_device *device) {
+    enum { DETAILED, TEXTBOOK };
+    bool shared = !gp_is_training(job) && gp_engine_takes_share(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
+    if (!shared || device->is_host || gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK) return;
+    double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->capacity_bytes;
+    if (bytes < (double)device->usable_bytes) device->usable_bytes = (uint64_t)bytes;
+}

@@ -23,15 +23,6 @@ static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
     return (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) / tokens;
 }
 
-/* What the engine takes on each GPU: its share of the visible memory, where it goes by a share, else all that is
- * usable. */
-static double budget_bytes(const gp_plan *plan) {
-    double usable = (double)plan->device.usable_bytes;
-    if (!gp_known(&plan->job, GP_FIELD_MEMORY_UTILIZATION) || plan->device.capacity_bytes == 0) return usable;
-    double share = gp_real(&plan->job, GP_FIELD_MEMORY_UTILIZATION) * (double)plan->device.capacity_bytes;
-    return share < usable ? share : usable;
-}
-
 /* Cache of the job's sequences: each stage's cache without the copies of KV heads that tensor parallelism makes, for as
  * many sequences as there are over all replicas, some of which may have one less than the others or none. */
 static uint64_t job_cache(const gp_plan *plan) {
@@ -59,7 +50,7 @@ static double room_for_cache(const gp_stage_ledger *stage, double budget) {
 }
 
 static void fill_pool(gp_plan *plan) {
-    double budget = budget_bytes(plan), pool = 0, tokens = (double)GP_EXACT_MAX;
+    double budget = (double)plan->device.usable_bytes, pool = 0, tokens = (double)GP_EXACT_MAX;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
         double left = room_for_cache(stage, budget);

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "knobs.h"
@@ -29,7 +30,9 @@ bool gp_knob_bigger_gpu(gp_draft *draft) {
     const gp_gpu_row *own = plan->device.row, *best = NULL;
     if (own == NULL || plan->verdict == GP_FITS) return false;
     uint64_t wanted = plan->device.capacity_bytes + plan->device.capacity_bytes / 10;
-    if (plan->peak.bytes > wanted) wanted = gp_add(plan->peak.bytes, plan->peak.bytes / 50);
+    double held_back = (double)plan->device.capacity_bytes / fmax(1, (double)plan->device.usable_bytes);
+    uint64_t needed = gp_bytes_from_double((double)plan->peak.bytes * held_back);
+    if (needed > wanted) wanted = gp_add(needed, needed / 50);
     for (int i = 0; i < gp_catalog_gpu_count(); i++) {
         const gp_gpu_row *row = gp_catalog_gpu(i);
         uint64_t bytes = visible_bytes(row);

@@ -48,12 +48,15 @@ typedef struct {
     bool is_host;           /* "cpu" */
     double nominal_gb;
     uint64_t capacity_bytes;  /* visible to the driver */
-    uint64_t usable_bytes;    /* left to a process: capacity less what driver and firmware keep (detailed), or
-                                 nominal GB less held_back_gb (textbook) */
+    uint64_t usable_bytes;    /* left to a process: capacity less what driver and firmware keep, at most the share
+                                 that a serving engine takes (detailed); nominal GB less held_back_gb (textbook) */
 } gp_device;
 
 /* Resolves the job's device; unknown names and unknown memory become diagnostics. */
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics);
+/* Limits usable_bytes to the share of the device that the job's engine takes (infer.memory_utilization), where it goes
+ * by one. */
+void gp_device_limit(const gp_job *job, gp_device *device);
 
 /* Builds the ledger of one stage for a job whose fields are all known. Chooses textbook or detailed by the job's
  * `ledger`, and training or inference by its task. Never fails: overflow saturates (gp_overflowed(peak_bytes)). */

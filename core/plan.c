@@ -67,6 +67,7 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     plan->device = (gp_device){0};
     if (!is_reported(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
+    gp_device_limit(&plan->job, &plan->device);
     check_maxima(&plan->job, diagnostics);
     /* A size that the solver will find has no remarks of its own yet. */
     gp_diagnostics *remarks = plan->job.model.params_max ? &plan->scratch : diagnostics;

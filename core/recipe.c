@@ -308,6 +308,29 @@ static gp_engine_kind engine_of(const gp_job *job) {
     return library ? GP_ENGINE_TRANSFORMERS : GP_ENGINE_PAGED;
 }
 
+/* Engines that go by a share of memory, with the defaults of their own options: gpu_memory_utilization (vllm/config),
+ * mem_fraction_static (sglang/srt/server_args.py, single GPU), free_gpu_memory_fraction (tensorrt_llm KvCacheConfig),
+ * cache_max_entry_count (lmdeploy/messages.py). TGI's cuda_memory_fraction is 1 (launcher/src/main.rs). */
+static const struct {
+    int64_t engine; /* choice of infer.engine */
+    double share;
+} shares[] = {{0, 0.9}, {1, 0.88}, {2, 0.9}, {13, 0}, {14, 0.8}};
+enum { SHARE_COUNT = sizeof shares / sizeof shares[0] };
+
+static int share_row(const gp_job *job) {
+    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : 0;
+    int row = 0;
+    while (row < SHARE_COUNT && shares[row].engine != engine) row++;
+    return row;
+}
+
+bool gp_engine_takes_share(const gp_job *job) { return share_row(job) < SHARE_COUNT; }
+
+double gp_engine_share(const gp_job *job) {
+    int row = share_row(job);
+    return row < SHARE_COUNT ? shares[row].share : 0;
+}
+
 /* What vLLM prepares for when it is not told (vllm/engine/arg_utils.py): 1024 sequences and 8192 tokens a pass on
  * devices with 70 GiB or more other than the A100, else 256 and 2048. Before release 0.8: 256 sequences, and a whole
  * context at once up to 32768 tokens. */

@@ -91,6 +91,11 @@ typedef struct {
 /* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */
 int gp_recipe_zero_of(const char *fsdp);
 
+/* True for engines that are given a share of the device's memory (infer.memory_utilization), and the share they take
+ * when none is named; 0 = all that is left to them. */
+bool gp_engine_takes_share(const gp_job *job);
+double gp_engine_share(const gp_job *job);
+
 /* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
  * counts as 16 bits (plan.c refuses it before). */
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe);

@@ -1,0 +1,56 @@
+/** The share of memory that a serving engine takes bounds all that is said of the job. */
+import test from "node:test";
+import assert from "node:assert/strict";
+import { planAll } from "../support/engine.mjs";
+
+const job = (engine, infer = {}, more = {}) => ({
+  task: "infer", model: "meta-llama/Llama-3.1-8B", hardware: { gpu: "L4", count: 1 },
+  infer: { engine, context: 4096, ...infer }, ...more,
+});
+const DEFAULTS = { vllm: 0.9, sglang: 0.88, "tensorrt-llm": 0.9, lmdeploy: 0.8 };
+const NONE = ["tgi", "llama.cpp", "transformers", "exllamav2", "mlx"];
+const ofShare = (report) => report.assumptions.filter((row) => row.path === "infer.memory_utilization");
+
+test("an engine's own share is what a job may use", () => {
+  for (const [engine, share] of Object.entries(DEFAULTS)) {
+    const [report] = planAll([job(engine)]);
+    assert.equal(report.memory.usable_bytes, Math.floor(share * report.memory.capacity_bytes), engine);
+    assert.equal(report.hardware.usable_bytes, report.memory.usable_bytes, engine);
+    assert.deepEqual(ofShare(report).map(({ code, args }) => [code, args.value, args.from]),
+      [["derived_value", String(share), "infer.engine"]]);
+  }
+  const [host] = planAll([job("vllm", {}, { hardware: { gpu: "cpu", host_ram_gib: 64 } })]);
+  assert.equal(host.memory.usable_bytes, 64 * 2 ** 30);
+});
+
+test("other engines take what they need", () => {
+  const whole = planAll([job("tgi", { memory_utilization: 1 })])[0].memory.usable_bytes;
+  for (const engine of NONE) {
+    const [open, half] = planAll([job(engine), job(engine, { memory_utilization: 0.5 })]);
+    assert.equal(open.memory.usable_bytes, whole, engine);
+    assert.deepEqual(ofShare(open), [], engine);
+    const takes = engine === "tgi";
+    assert.equal(half.memory.usable_bytes, takes ? half.memory.capacity_bytes / 2 : whole, engine);
+    assert.deepEqual(ofShare(half).map((row) => row.code), takes ? [] : ["not_modelled"], engine);
+  }
+});
+
+test("verdict, maxima and pool go by the share", () => {
+  const shares = [0.5, 0.7, 0.72, 0.8, 0.9, 1];
+  const fixed = planAll(shares.map((share) => job("vllm", { memory_utilization: share })));
+  const longest = planAll(shares.map((share) => job("vllm", { memory_utilization: share, context: "max" })));
+  assert.deepEqual([fixed[0].verdict, fixed.at(-1).verdict], ["no", "fits"]);
+  for (const [index, report] of fixed.entries()) {
+    const { peak_bytes: peak, usable_bytes: usable } = report.memory;
+    assert.equal(report.verdict === "no", peak > usable);
+    assert.ok(report.kv.max_context <= report.kv.max_tokens, `share ${shares[index]}`);
+    assert.ok(report.kv.pool_bytes < usable);
+    if (longest[index].verdict !== "no") assert.equal(longest[index].solved.context, report.kv.max_context);
+    if (index > 0) assert.ok(report.kv.pool_bytes >= fixed[index - 1].kv.pool_bytes);
+  }
+});
+
+test("the textbook ledger knows no share", () => {
+  const [plain, half] = planAll([{}, { memory_utilization: 0.5 }].map((infer) => job("vllm", infer, { ledger: "textbook" })));
+  assert.equal(half.memory.usable_bytes, plain.memory.usable_bytes);
+});
