@@ -19,7 +19,7 @@ void gp_advise_steps(gp_plan *plan);
  *   the machine: TP_ACROSS_NODES, HOST_MEMORY_EXCEEDED, NO_HEADROOM
  *   a layout larger than the job: SPLIT_NOT_NEEDED, ZERO3_BEFORE_NEEDED (given degrees, when a plainer one fits)
  *   a knob that does not help: RANK_NOT_A_MEMORY_KNOB, FROZEN_NOT_SHARDED, ZERO3_NF4_NOT_SHARDED
- *   the model: CONTEXT_BEYOND_MODEL, WINDOW_IGNORED, UNEVEN_STAGES
+ *   the model: CONTEXT_BEYOND_MODEL, PROMPT_BEYOND_CONTEXT, WINDOW_IGNORED, UNEVEN_STAGES
  *   numbers: FP16_OVERFLOW, LOGITS_DOMINATE */
 void gp_advise_warnings(gp_plan *plan);
 

@@ -90,6 +90,17 @@ static void warn_of_adapters(gp_plan *plan) {
     gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);
 }
 
+/* Engines cut or shift what is longer than a sequence may be; measured runs did so. */
+static void warn_of_prompt(gp_plan *plan, int64_t context) {
+    double prompt = (double)gp_whole(&plan->job, GP_FIELD_PROMPT), output = (double)gp_whole(&plan->job, GP_FIELD_OUTPUT);
+    bool given = is_given(plan, GP_FIELD_PROMPT) || is_given(plan, GP_FIELD_OUTPUT);
+    if (!given || prompt + output <= (double)context) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_PROMPT_BEYOND_CONTEXT, "infer.context");
+    gp_argue_number(row, "prompt", prompt);
+    gp_argue_number(row, "output", output);
+    gp_argue_number(row, "context", (double)context);
+}
+
 static void warn_of_length(gp_plan *plan) {
     bool train = gp_is_training(&plan->job);
     gp_field field = train ? GP_FIELD_SEQ_LEN : GP_FIELD_CONTEXT;
@@ -103,6 +114,7 @@ static void warn_of_length(gp_plan *plan) {
         gp_argue_number(row, "value", (double)length);
         gp_argue_number(row, "max", (double)shape->max_context);
     }
+    if (!train) warn_of_prompt(plan, length);
     bool whole = !train && gp_choice_is(&plan->job, GP_FIELD_LEDGER, "textbook");
     if (whole && shape->sliding_window > 0 && length > shape->sliding_window)
         gp_argue_number(warn(plan, GP_CODE_WINDOW_IGNORED, path), "window", (double)shape->sliding_window);

@@ -1,4 +1,5 @@
 /* answer.c: one request, one report. Each operation reads its own members; whatever goes wrong is a row of `faults`. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,8 @@ static const cJSON *find_job(call *request, cJSON **owned) {
     const cJSON *job = member(request, "job");
     const char *link = text_member(request, "link");
     *owned = NULL;
+    if (job != NULL && link != NULL)
+        gp_argue_text(gp_diagnose(request->faults, GP_CODE_NOT_TOGETHER, "link"), "other", "job");
     if (job != NULL) {
         if (cJSON_IsObject(job)) return job;
         expect(request, "job", "object");
@@ -124,9 +127,21 @@ static void answer_plan(call *request) {
     cJSON_Delete(owned);
 }
 
+/* Keys that a link has no place for: they alone would be lost. What else is wrong with a job travels with it. */
+static void find_unknown_keys(call *request, const cJSON *job) {
+    gp_diagnostics *all = &request->space->plan.scratch;
+    gp_diagnostics_clear(all);
+    gp_job_read(job, &request->space->job, all);
+    for (int i = 0; i < all->count; i++) {
+        const gp_diagnostic *row = &all->rows[i];
+        if (row->code == GP_CODE_UNKNOWN_KEY) *gp_diagnose(request->faults, row->code, row->path) = *row;
+    }
+}
+
 static void answer_link(call *request) {
     cJSON *owned = NULL;
     const cJSON *job = find_job(request, &owned);
+    if (job != NULL && owned == NULL) find_unknown_keys(request, job);
     char *link = job != NULL ? gp_link_encode(job) : NULL;
     if (job != NULL && link == NULL) gp_diagnose(request->faults, GP_CODE_OUT_OF_MEMORY, "");
     if (gp_has_errors(request->faults))
@@ -199,9 +214,12 @@ static void check_version(call *request) {
         expect(request, "gpuplan", "integer");
         return;
     }
-    if (version->valuedouble >= 1 && version->valuedouble <= GP_GRAMMAR_VERSION) return;
-    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNSUPPORTED_VERSION, "gpuplan");
-    gp_argue_number(row, "value", version->valuedouble);
+    double value = version->valuedouble;
+    bool whole = value >= 1 && floor(value) >= value;
+    if (whole && value <= GP_GRAMMAR_VERSION) return;
+    gp_code code = whole ? GP_CODE_UNSUPPORTED_VERSION : GP_CODE_NOT_A_VERSION;
+    gp_diagnostic *row = gp_diagnose(request->faults, code, "gpuplan");
+    gp_argue_number(row, "value", value);
     gp_argue_number(row, "newest", GP_GRAMMAR_VERSION);
 }
 

@@ -78,3 +78,13 @@ bool gp_has_errors(const gp_diagnostics *list) {
     }
     return false;
 }
+
+bool gp_is_faulty(const gp_diagnostics *list, const char *path) {
+    size_t length = strlen(path);
+    for (int i = 0; i < list->count; i++) {
+        const gp_diagnostic *row = &list->rows[i];
+        if (codes[row->code].severity != GP_SEVERITY_ERROR || strncmp(row->path, path, length) != 0) continue;
+        if (row->path[length] == '\0' || row->path[length] == '.') return true;
+    }
+    return false;
+}

@@ -62,5 +62,7 @@ const char *gp_code_key(gp_code code);
 gp_severity gp_code_severity(gp_code code);
 /* True when the list holds at least one error. */
 bool gp_has_errors(const gp_diagnostics *list);
+/* True when it holds an error of `path` or of something inside it. */
+bool gp_is_faulty(const gp_diagnostics *list, const char *path);
 
 #endif

@@ -41,7 +41,7 @@ void gp_argue_nearest_key(gp_diagnostic *row, const char *path, const char *key)
 /* Adds a text argument that need not end in NUL. */
 void gp_argue_piece(gp_diagnostic *row, const char *name, const char *text, size_t length);
 
-/* Targets of `train.lora.targets`: a GP_TARGET_* set, 0 when none was named. */
+/* Targets of `train.lora.targets`: a GP_TARGET_* set, 0 when none was named. A list or text without a word is an error. */
 unsigned gp_targets_read(const struct cJSON *item, const char *path, gp_diagnostics *diagnostics);
 
 /* The job's task as a bit of gp_field_row.tasks, or 0 when it has none. */

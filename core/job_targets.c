@@ -105,6 +105,7 @@ typedef struct {
     unsigned targets;
     bool llama_names;  /* a w3 was named, so w2 is the down projection */
     bool second_named; /* a w2 was named */
+    int words;         /* in all */
     int unread;        /* phrases that name nothing known */
     const char *unread_text;
     size_t unread_length;
@@ -179,6 +180,7 @@ static void read_phrase(targets_reader *to, const char *text, size_t length) {
             named[words[index].kind] |= words[index].targets;
         }
     }
+    to->words += word_count;
     unsigned ends = named[WORD_MATRIX] & (GP_TARGET_EMBEDDING | GP_TARGET_HEAD);
     unsigned linear = named[WORD_MATRIX] & GP_TARGET_ALL_LINEAR;
     if (linear == 0) linear = named[WORD_GROUP] != 0 ? named[WORD_GROUP] : named[WORD_ALL];
@@ -224,6 +226,7 @@ unsigned gp_targets_read(const cJSON *item, const char *path, gp_diagnostics *di
         gp_argue_text(gp_diagnose(diagnostics, GP_CODE_WRONG_TYPE, path), "expected", "list");
         return 0;
     }
+    if (to.words == 0 && !to.faulty) gp_diagnose(diagnostics, GP_CODE_MISSING, path);
     if (to.llama_names && to.second_named) to.targets |= GP_TARGET_DOWN;
     bool one_word = to.unread == 1 && memchr(to.unread_text, ' ', to.unread_length) == NULL;
     if (one_word && to.targets == 0 && !to.faulty) {

@@ -96,6 +96,13 @@ static void check_stages(const gp_layout *layout, const gp_model *model, const c
     gp_argue_number(row, "pp", (double)chunks);
 }
 
+static void mismatch(gp_code code, const char *path, const char *name, int64_t stated, int64_t computed,
+                     gp_diagnostics *diagnostics) {
+    gp_diagnostic *row = gp_diagnose(diagnostics, code, path);
+    gp_argue_number(row, name, (double)stated);
+    gp_argue_number(row, "product", (double)computed);
+}
+
 /* Data parallelism is what the other degrees leave of the GPUs. */
 static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_field, gp_diagnostics *diagnostics) {
     int64_t inner = product(product(layout->tp, layout->pp), layout->cp);
@@ -104,9 +111,7 @@ static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_fi
     int64_t used = product(inner, layout->dp);
     if (gp_origin_of(job, GP_FIELD_COUNT) == GP_DEFAULT && layout->gpus == 1) layout->gpus = used;
     if (used == layout->gpus) return;
-    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_PARALLEL_MISMATCH, "hardware.count");
-    gp_argue_number(row, "count", (double)layout->gpus);
-    gp_argue_number(row, "product", (double)used);
+    mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", layout->gpus, used, diagnostics);
 }
 
 /* global_batch = micro_batch * grad_accum * dp: the missing one follows from the other two. */
@@ -122,9 +127,20 @@ static void settle_batch(const gp_job *job, gp_layout *layout, gp_diagnostics *d
         layout->global_batch = product(per_pass, layout->grad_accum);
     }
     if (layout->global_batch == stated) return;
-    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_BATCH_MISMATCH, "train.global_batch");
-    gp_argue_number(row, "global_batch", (double)stated);
-    gp_argue_number(row, "product", (double)layout->global_batch);
+    mismatch(GP_CODE_BATCH_MISMATCH, "train.global_batch", "global_batch", stated, layout->global_batch, diagnostics);
+}
+
+/* Context parallelism gives each rank as many tokens as any other. The Trainer pads a sequence to that; other
+ * frameworks refuse it. A length that the solver found is a multiple by itself (solve_max.c). */
+static void check_sequence(const gp_job *job, int64_t cp, gp_diagnostics *diagnostics) {
+    int64_t tokens = gp_whole(job, GP_FIELD_SEQ_LEN);
+    bool solved = gp_origin_of(job, GP_FIELD_SEQ_LEN) == GP_SOLVED || !gp_known(job, GP_FIELD_SEQ_LEN);
+    if (solved || cp < 1 || tokens % cp == 0) return;
+    bool pads = gp_origin_of(job, GP_FIELD_FRAMEWORK) == GP_GIVEN && gp_recipe_pads_sequences(job);
+    gp_diagnostic *row =
+        gp_diagnose(diagnostics, pads ? GP_CODE_SEQUENCE_PADDED : GP_CODE_SEQUENCE_NOT_DIVISIBLE, "train.seq_len");
+    gp_argue_number(row, "seq_len", (double)tokens);
+    gp_argue_number(row, "cp", (double)cp);
 }
 
 static bool has_error(const gp_diagnostics *diagnostics, int from) {
@@ -147,11 +163,72 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
     check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
     settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
-    if (training)
+    if (training) {
         settle_batch(job, layout, diagnostics);
-    else
+        check_sequence(job, layout->cp, diagnostics);
+    } else {
         settle_sequences(job, layout);
+    }
     return !has_error(diagnostics, before);
+}
+
+/* Value of a field that is settled before any solving; 0 when it is open or at fault. */
+static int64_t settled(const gp_job *job, gp_field field, const gp_diagnostics *faults) {
+    bool settled = gp_known(job, field) && !gp_is_faulty(faults, gp_field_info(field)->path);
+    /* Which engine splits by layers decides on serving stages that nobody asked for. */
+    if (field == GP_FIELD_INFER_PP && gp_origin_of(job, field) == GP_DEFAULT) return 0;
+    return settled ? at_least_one(gp_whole(job, field)) : 0;
+}
+
+/* Factors of a stated total: the product of those that are settled must be that total, or divide it while one is open. */
+typedef struct { int64_t product; int open; } factors;
+static void take_factor(factors *all, int64_t value) {
+    all->open += value == 0;
+    if (value > 0) all->product = product(all->product, value);
+}
+static bool are_factors_of(const factors *all, int64_t total) {
+    return all->open > 0 ? total % all->product == 0 : total == all->product;
+}
+
+static void check_batch(const gp_job *job, int64_t replicas, gp_diagnostics *diagnostics) {
+    int64_t stated = settled(job, GP_FIELD_GLOBAL_BATCH, diagnostics);
+    factors batch = {1, 0};
+    take_factor(&batch, replicas);
+    take_factor(&batch, settled(job, GP_FIELD_MICRO_BATCH, diagnostics));
+    take_factor(&batch, settled(job, GP_FIELD_GRAD_ACCUM, diagnostics));
+    if (stated == 0 || are_factors_of(&batch, stated)) return;
+    int64_t nearest = batch.open > 0 ? product(batch.product, at_least_one(stated / batch.product)) : batch.product;
+    mismatch(GP_CODE_BATCH_MISMATCH, "train.global_batch", "global_batch", stated, nearest, diagnostics);
+}
+
+void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
+    bool training = gp_is_training(job);
+    if (gp_origin_of(job, GP_FIELD_TASK) != GP_GIVEN) return;
+    gp_layout layout = {.vpp = at_least_one(settled(job, GP_FIELD_VPP, diagnostics))};
+    int64_t tp = settled(job, training ? GP_FIELD_TP : GP_FIELD_INFER_TP, diagnostics);
+    int64_t pp = settled(job, training ? GP_FIELD_PP : GP_FIELD_INFER_PP, diagnostics);
+    int64_t cp = training ? settled(job, GP_FIELD_CP, diagnostics) : 1;
+    int64_t dp = settled(job, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    layout.tp = at_least_one(tp);
+    layout.pp = at_least_one(pp);
+    if (model != NULL) {
+        check_heads(&layout, model, training ? "train.tp" : "infer.tp", diagnostics);
+        check_stages(&layout, model, training ? "train.pp" : "infer.pp", diagnostics);
+    }
+    factors grid = {1, 0};
+    take_factor(&grid, tp);
+    take_factor(&grid, pp);
+    take_factor(&grid, cp);
+    factors inner = grid;
+    take_factor(&grid, dp);
+    int64_t count = settled(job, GP_FIELD_COUNT, diagnostics);
+    bool given = count > 0 && gp_origin_of(job, GP_FIELD_COUNT) == GP_GIVEN;
+    if (given && !are_factors_of(&grid, count))
+        mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", count, grid.product, diagnostics);
+    if (!training) return;
+    bool replicas_follow = dp == 0 && count > 0 && inner.open == 0 && count % inner.product == 0;
+    check_batch(job, replicas_follow ? count / inner.product : dp, diagnostics);
+    if (!gp_is_faulty(diagnostics, "train.seq_len")) check_sequence(job, cp, diagnostics);
 }
 
 /* Elements of one copy of a matrix on one tensor-parallel rank. KV heads that are fewer than the ranks are copied. */

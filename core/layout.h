@@ -37,6 +37,10 @@ typedef struct {
  * grad_accum or global_batch from each other). Contradictions become rows of `diagnostics`; returns false then. */
 bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics);
 
+/* The contradictions that can be told without a layout, for a job with other faults: among what is given and faultless,
+ * and against the model where there is one (NULL: none). */
+void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics);
+
 /* Share of one stage; layers are split as evenly as they go, the remainder on the earliest stages. */
 void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
                      gp_stage_share *share);

@@ -81,7 +81,7 @@ static void read_version(link_reader *to) {
     for (size_t i = 0; whole && i < digits && i < 8; i++) version = version * 10 + (to->value[i] - '0');
     if (version == GP_LINK_VERSION) return;
     to->newer = version > GP_LINK_VERSION;
-    gp_diagnostic *row = gp_diagnose(to->list, to->newer ? GP_CODE_LINK_NEWER : GP_CODE_UNSUPPORTED_VERSION, "v");
+    gp_diagnostic *row = gp_diagnose(to->list, to->newer ? GP_CODE_LINK_NEWER : GP_CODE_NOT_A_VERSION, "v");
     gp_argue_text(row, "value", to->value);
     gp_argue_number(row, to->newer ? "known" : "newest", GP_LINK_VERSION);
 }

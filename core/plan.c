@@ -10,33 +10,26 @@ const char *gp_verdict_key(gp_verdict verdict) {
     return keys[verdict];
 }
 
-/* True when a fault of `path` or of something inside it is already known. */
-static bool is_reported(const gp_diagnostics *diagnostics, const char *path) {
-    size_t length = strlen(path);
-    for (int i = 0; i < diagnostics->count; i++) {
-        const gp_diagnostic *row = &diagnostics->rows[i];
-        if (gp_code_severity(row->code) != GP_SEVERITY_ERROR || strncmp(row->path, path, length) != 0) continue;
-        if (row->path[length] == '\0' || row->path[length] == '.') return true;
-    }
-    return false;
-}
-
-/* Two fields that grow at each other's expense have no maximum together. */
+/* Two fields of one task that grow at each other's expense have no maximum together. */
 static void check_maxima(const gp_job *job, gp_diagnostics *diagnostics) {
     const char *first = job->model.params_max ? "model.params" : NULL;
+    int tasks = GP_TASKS_ALL;
     for (int field = 0; field < GP_FIELD_TOTAL; field++) {
-        if (job->settings[field].origin != GP_MAX) continue;
-        const char *path = gp_field_info((gp_field)field)->path;
-        if (first == NULL)
-            first = path;
-        else
-            gp_argue_text(gp_diagnose(diagnostics, GP_CODE_SEVERAL_MAXIMA, path), "other", first);
+        const gp_field_row *row = gp_field_info((gp_field)field);
+        if (job->settings[field].origin != GP_MAX || (row->tasks & tasks) == 0) continue;
+        if (first == NULL) {
+            first = row->path;
+            tasks = row->tasks;
+        } else {
+            gp_argue_text(gp_diagnose(diagnostics, GP_CODE_SEVERAL_MAXIMA, row->path), "other", first);
+        }
     }
 }
 
 /* A maximum or an open field of another task has no meaning, and nothing would ever fill it. */
 static void close_other_tasks(gp_job *job) {
     int bit = 1 << gp_task_of(job);
+    if (gp_origin_of(job, GP_FIELD_TASK) != GP_GIVEN) return;
     for (int field = 0; field < GP_FIELD_TOTAL; field++) {
         gp_setting *setting = &job->settings[field];
         bool open = setting->origin == GP_MAX || setting->origin == GP_AUTO;
@@ -65,15 +58,18 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     close_other_tasks(&plan->job);
     gp_diagnostics *diagnostics = &plan->diagnostics;
     plan->device = (gp_device){0};
-    if (!is_reported(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
+    if (!gp_is_faulty(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     gp_device_limit(&plan->job, &plan->device);
     check_maxima(&plan->job, diagnostics);
     /* A size that the solver will find has no remarks of its own yet. */
     gp_diagnostics *remarks = plan->job.model.params_max ? &plan->scratch : diagnostics;
-    if (!is_reported(diagnostics, "model") && !gp_model_build(&plan->job, &plan->model, remarks) && remarks != diagnostics)
+    bool built = !gp_is_faulty(diagnostics, "model") && gp_model_build(&plan->job, &plan->model, remarks);
+    if (!built && remarks != diagnostics && !gp_is_faulty(diagnostics, "model"))
         gp_model_build(&plan->job, &plan->model, diagnostics);
-    return !gp_has_errors(diagnostics);
+    if (!gp_has_errors(diagnostics)) return true;
+    gp_layout_check(&plan->job, built ? &plan->model : NULL, diagnostics);
+    return false;
 }
 
 static void take_stage(gp_peak *peak, const gp_stage_ledger *stage, int64_t index) {

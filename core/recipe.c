@@ -206,6 +206,9 @@ int gp_recipe_zero_of(const char *fsdp) {
     return whole ? 3 : -1;
 }
 
+/* Sequence parallelism on top of the Trainer pads: ms-swift (swift/trainers/sequence_parallel). */
+bool gp_recipe_pads_sequences(const gp_job *job) { return framework_of(job)->hugging_face; }
+
 /* Compiled code fuses norms, activations and casts as Transformer Engine does by hand. */
 static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
     const char *compile = text_of(job, GP_FIELD_COMPILE);

@@ -214,8 +214,11 @@ static cJSON *read_request(const gp_arguments *arguments, const char *op, gp_buf
     const bool read = !offered || read_input(arguments, operand ? operand : "-", &input);
     if (read && (operand || !input_is_blank(&input))) {
         request = request_of_input(gp_buffer_string(&input), input.length, op, raw);
+        if (!request && raw->length == 0) gp_buffer_text(raw, " ");
     } else if (read && arguments->setting_count + arguments->model_count > 0) {
         request = new_request(op, "job", cJSON_CreateObject());
+    } else if (read && arguments->json) {
+        request = new_request(op, "job", NULL);
     } else if (read) {
         gp_fault(&arguments->view, "cli.fault.no_job", gp_command_name(arguments->command), "");
     }
@@ -226,7 +229,8 @@ static cJSON *read_request(const gp_arguments *arguments, const char *op, gp_buf
 /* The job inside a request, decoded from its link when it has one, so that settings can be applied to it. */
 static cJSON *job_of_request(const gp_arguments *arguments, cJSON *request, gp_buffer *report, int *exit_code) {
     const cJSON *link = cJSON_GetObjectItemCaseSensitive(request, "link");
-    if (cJSON_IsString(link)) {
+    /* Beside a job it is refused by the core. */
+    if (cJSON_IsString(link) && !gp_json_has(request, "job")) {
         cJSON *job = job_of_link(&arguments->view, link->valuestring, report, exit_code);
         if (!job) return NULL;
         cJSON_DeleteItemFromObjectCaseSensitive(request, "link");

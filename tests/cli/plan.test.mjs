@@ -221,3 +221,12 @@ test("a damaged link says where, keeps what could be read, and exits with 2", ()
   assert.equal(JSON.parse(stdout).task, "qlora");
   assert.equal(gpuplan(["plan", "#v=1&task=qlora&gpu=H100&seq=2%"]).status, 2);
 });
+
+test("an empty input is answered with errors, on both outputs", () => {
+  for (const [words, input] of [[["-"], ""], [["-"], " \n"], [[], ""]]) {
+    const run = gpuplan(["plan", ...words, "--json"], { input });
+    assert.equal(run.status, 2);
+    assert.notEqual(run.stderr, "");
+    assert.equal(JSON.parse(run.stdout).errors.length, 1, JSON.stringify(words));
+  }
+});

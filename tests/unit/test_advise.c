@@ -241,6 +241,21 @@ static void test_assumptions(void **state) {
     planned_free(p);
 }
 
+static void test_a_prompt_beyond_the_context(void **state) {
+    (void)state;
+#define SERVING(infer) "{\"task\":\"infer\",\"model\":\"llama-2-7b\",\"hardware\":{\"gpu\":\"H100\"},\"infer\":{" infer "}}"
+    planned *beyond = planned_of(SERVING("\"context\":512,\"prompt\":494,\"output\":1024"));
+    planned *within = planned_of(SERVING("\"context\":1518,\"prompt\":494,\"output\":1024"));
+    planned *unsaid = planned_of(SERVING("\"context\":512"));
+    assert_true(planned_has(beyond, GP_CODE_PROMPT_BEYOND_CONTEXT, "infer.context"));
+    assert_false(planned_has(within, GP_CODE_PROMPT_BEYOND_CONTEXT, "infer.context"));
+    assert_false(planned_has(unsaid, GP_CODE_PROMPT_BEYOND_CONTEXT, "infer.context"));
+    planned_free(beyond);
+    planned_free(within);
+    planned_free(unsaid);
+#undef SERVING
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_knob_applied_gives_what_it_said),
@@ -250,6 +265,7 @@ int main(void) {
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_a_plain_plan_has_no_warnings),
         cmocka_unit_test(test_assumptions),
+        cmocka_unit_test(test_a_prompt_beyond_the_context),
     };
     return cmocka_run_group_tests_name("advise", tests, NULL, NULL);
 }

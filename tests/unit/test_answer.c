@@ -83,7 +83,10 @@ static void test_nearest_words(void **state) {
 static void test_versions(void **state) {
     (void)state;
     assert_errors("{\"gpuplan\":2,\"op\":\"version\"}", 1, "unsupported_version", "gpuplan");
-    assert_errors("{\"gpuplan\":0,\"op\":\"version\"}", 1, "unsupported_version", "gpuplan");
+    assert_errors("{\"gpuplan\":0,\"op\":\"version\"}", 1, "not_a_version", "gpuplan");
+    assert_errors("{\"gpuplan\":1.5,\"op\":\"version\"}", 1, "not_a_version", "gpuplan");
+    assert_errors("{\"op\":\"link\",\"link\":\"v=x\"}", 1, "not_a_version", "v");
+    assert_errors("{\"op\":\"link\",\"link\":\"v=0\"}", 1, "not_a_version", "v");
     assert_errors("{\"gpuplan\":\"1\",\"op\":\"version\"}", 1, "wrong_type", "gpuplan");
     cJSON *report = answer("{\"op\":\"version\"}");
     assert_string_equal(get(report, "version")->valuestring, GP_VERSION);
@@ -109,6 +112,53 @@ static void test_all_faults_in_one_answer(void **state) {
     assert_int_equal(cJSON_GetArraySize(get(report, "errors")), (int)(sizeof expected / sizeof expected[0]));
     assert_null(cJSON_GetObjectItemCaseSensitive(report, "verdict"));
     cJSON_Delete(report);
+}
+
+static void assert_has(const char *request, const char *code, const char *path, bool wanted) {
+    cJSON *report = answer(request);
+    if ((find_error(report, code, path) != NULL) != wanted) fail_msg("%s: %s at %s", request, code, path);
+    cJSON_Delete(report);
+}
+
+/* What contradicts itself is told although another field is at fault, and nothing is told of fields that are. */
+static void test_contradictions_beside_other_faults(void **state) {
+    (void)state;
+#define FAULTY(train) "{\"op\":\"plan\",\"job\":{\"task\":\"full\",\"model\":\"nope-zz\",\"hardware\":{\"gpu\":\"H100\",\"count\":8}," \
+                      "\"train\":{" train "}}}"
+    const char *all = FAULTY("\"tp\":3,\"dp\":3,\"micro_batch\":3,\"global_batch\":7,\"cp\":2,\"seq_len\":4097,\"precision\":\"nvfp4\"");
+    assert_has(all, "unknown_model", "model", true);
+    assert_has(all, "parallel_mismatch", "hardware.count", true);
+    assert_has(all, "batch_mismatch", "train.global_batch", true);
+    assert_has(all, "sequence_not_divisible", "train.seq_len", true);
+    assert_has(all, "format_not_on_gpu", "train.precision", true);
+    assert_has(all, "heads_not_divisible", "train.tp", false);
+    assert_has(FAULTY("\"micro_batch\":\"max\",\"seq_len\":\"max\""), "several_maxima", "train.micro_batch", true);
+    const char *at_fault = FAULTY("\"tp\":0,\"dp\":4,\"micro_batch\":2,\"global_batch\":16");
+    assert_has(at_fault, "out_of_range", "train.tp", true);
+    assert_has(at_fault, "parallel_mismatch", "hardware.count", false);
+    assert_has(at_fault, "batch_mismatch", "train.global_batch", false);
+    assert_has(FAULTY("\"pp\":2,\"micro_batch\":2,\"global_batch\":16,\"grad_accum\":2,\"tp\":1"), "batch_mismatch",
+               "train.global_batch", false);
+    assert_has("{\"op\":\"plan\",\"job\":{\"task\":\"full\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\",\"count\":5},"
+               "\"train\":{\"tp\":5,\"zero\":9}}}", "heads_not_divisible", "train.tp", true);
+    assert_has("{\"op\":\"plan\",\"job\":{\"task\":\"ful\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\",\"count\":5},"
+               "\"infer\":{\"context\":\"max\",\"concurrency\":\"max\"}}}", "several_maxima", "infer.concurrency", true);
+#undef FAULTY
+}
+
+static void test_what_a_request_must_not_say_twice_or_not_at_all(void **state) {
+    (void)state;
+    assert_errors("{\"op\":\"plan\",\"job\":" JOB ",\"link\":\"v=1&task=full&model=gpt2&gpu=H100\"}", 1, "not_together", "link");
+    assert_errors("{\"op\":\"link\",\"job\":" JOB ",\"link\":\"v=1\"}", 1, "not_together", "link");
+    assert_errors("{\"op\":\"link\",\"job\":{\"modle\":\"x\",\"train\":{\"seq_len\":0,\"lorra\":1}}}", 2, "unknown_key", "train.lorra");
+    static const char *const nothing[] = {"[]", "\"\"", "\" , \"", "[\"\"]"};
+    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
+        char request[256];
+        snprintf(request, sizeof request,
+                 "{\"op\":\"plan\",\"job\":{\"task\":\"lora\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"H100\"},"
+                 "\"train\":{\"lora\":{\"targets\":%s}}}}", nothing[i]);
+        assert_errors(request, 1, "missing", "train.lora.targets");
+    }
 }
 
 static void test_unknown_formats(void **state) {
@@ -190,6 +240,8 @@ int main(void) {
         cmocka_unit_test(test_nearest_words),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_all_faults_in_one_answer),
+        cmocka_unit_test(test_contradictions_beside_other_faults),
+        cmocka_unit_test(test_what_a_request_must_not_say_twice_or_not_at_all),
         cmocka_unit_test(test_unknown_formats),
         cmocka_unit_test(test_bytes_need_no_end),
         cmocka_unit_test(test_the_same_request_gives_the_same_bytes),

@@ -248,6 +248,20 @@ static void test_old_devices_give_way_or_refuse(void **state) {
     free(insisting);
 }
 
+static void test_a_sequence_that_does_not_divide(void **state) {
+    (void)state;
+#define UNEVEN(framework) "{\"task\":\"full\",\"model\":\"llama-2-7b\",\"hardware\":{\"gpu\":\"H100\",\"count\":2}," \
+                          "\"train\":{\"cp\":2,\"seq_len\":8055,\"framework\":\"" framework "\"}}"
+    planned *refused = planned_of(UNEVEN("megatron")), *padded = planned_of(UNEVEN("hf-trainer"));
+    assert_false(refused->made);
+    assert_true(planned_has(refused, GP_CODE_SEQUENCE_NOT_DIVISIBLE, "train.seq_len"));
+    assert_true(padded->made);
+    assert_true(planned_has(padded, GP_CODE_SEQUENCE_PADDED, "train.seq_len"));
+    planned_free(refused);
+    planned_free(padded);
+#undef UNEVEN
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maxima_fit_and_the_next_value_does_not),
@@ -265,6 +279,7 @@ int main(void) {
         cmocka_unit_test(test_impossible_layouts_are_errors),
         cmocka_unit_test(test_count_follows_degrees),
         cmocka_unit_test(test_old_devices_give_way_or_refuse),
+        cmocka_unit_test(test_a_sequence_that_does_not_divide),
     };
     return cmocka_run_group_tests_name("solve", tests, NULL, NULL);
 }
