@@ -50,21 +50,16 @@ static void derive_count(gp_job *job) {
 
 static bool is_above_one(const gp_job *job, gp_field field) { return gp_known(job, field) && gp_whole(job, field) > 1; }
 
-/* The framework a task is usually run with: Megatron where the model itself is split, DeepSpeed for states sharded
- * over several GPUs, the plain trainer on one, PEFT for adapters. */
+/* The framework a task is usually run with: Megatron where the model itself is split, PEFT for adapters, DeepSpeed
+ * otherwise. Its mixed precision is the course's, 16-bit weights and an fp32 master copy, on one GPU as on many: a
+ * second GPU must not make the states of a parameter larger, as it would after a plain trainer's 16-bit ones. */
 void gp_derive_framework(gp_job *job) {
     if (!gp_is_training(job)) return;
     if (!is_auto(job, GP_FIELD_FRAMEWORK) && gp_origin_of(job, GP_FIELD_FRAMEWORK) != GP_DERIVED) return;
     bool split = is_above_one(job, GP_FIELD_TP) || is_above_one(job, GP_FIELD_PP);
-    bool one_gpu = gp_known(job, GP_FIELD_COUNT) && gp_whole(job, GP_FIELD_COUNT) == 1;
-    const char *name = gp_is_adapter(job) ? "peft" : one_gpu ? "hf-trainer" : "deepspeed";
+    const char *name = gp_is_adapter(job) ? "peft" : "deepspeed";
     if (gp_task_of(job) == GP_PRETRAIN || (split && !gp_is_adapter(job))) name = "megatron";
     gp_set_choice(job, GP_FIELD_FRAMEWORK, name, GP_DERIVED);
-    /* A framework that was not asked for is taken with the course's mixed precision: 16-bit weights and an fp32 master
-     * copy. One that was asked for keeps its own habit (recipe.c). */
-    bool mixed = !gp_choice_is(job, GP_FIELD_PRECISION, "fp32") && !gp_choice_is(job, GP_FIELD_TRAIN_WEIGHTS, "fp32");
-    bool keeps_master = !gp_is_adapter(job) && mixed && !gp_choice_is(job, GP_FIELD_OPTIMIZER, "adamw-bf16-states");
-    if (is_auto(job, GP_FIELD_MASTER_WEIGHTS)) gp_set_whole(job, GP_FIELD_MASTER_WEIGHTS, keeps_master, GP_DERIVED);
 }
 
 /* A named way of FSDP is a ZeRO stage. */

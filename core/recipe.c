@@ -53,7 +53,7 @@ static const optimizer_row optimizers[] = {
     {8, 8, 2, true, false, false},                  /* badam */
     {4, 4, 1, true, false, false},                  /* sgd-momentum */
 };
-enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
+enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0], ADAMW_BF16_STATES = 1 };
 
 enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP32 };
 enum { WEIGHTS_BF16, WEIGHTS_FP16, WEIGHTS_FP32, WEIGHTS_FP8 };
@@ -164,8 +164,9 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     bool adapter = gp_is_adapter(job);
     const char *gradient = text_of(job, GP_FIELD_GRAD_DTYPE);
     double stored = adapter ? adapter_bytes(job, gradient) : weight_bytes(job, framework);
-    bool wants_master = gp_known(job, GP_FIELD_MASTER_WEIGHTS) ? gp_whole(job, GP_FIELD_MASTER_WEIGHTS) != 0
-                                                               : framework->master_weights;
+    bool habit = framework->master_weights && optimizer != &optimizers[ADAMW_BF16_STATES];
+    bool wants_master =
+        gp_known(job, GP_FIELD_MASTER_WEIGHTS) ? gp_whole(job, GP_FIELD_MASTER_WEIGHTS) != 0 : habit;
     recipe->adapter_bytes = stored;
     recipe->master_bytes = wants_master && stored < 4 ? 4 : 0;
     recipe->gradient_bytes = framework->main_gradients && !adapter ? 4 : stored < 2 ? 2 : stored;
