@@ -10,7 +10,7 @@ uint64_t gp_advise_state_bytes(const gp_stage_ledger *stage) {
 
 gp_verdict gp_advise_verdict(gp_plan *plan, const gp_job *changed, gp_layout *layout) {
     gp_peak peak;
-    return gp_solve_try(plan, changed, &plan->model, layout, &peak);
+    return gp_plan_try(plan, changed, &plan->model, layout, &peak);
 }
 
 void gp_advise_with_zero(const gp_plan *plan, int zero, gp_job *changed) {

@@ -99,6 +99,14 @@ gp_verdict gp_plan_verdict(const gp_peak *peak, const gp_device *device) {
     return peak->high_bytes > device->usable_bytes ? GP_TIGHT : GP_FITS;
 }
 
+gp_verdict gp_plan_try(gp_plan *plan, const gp_job *job, const gp_model *model, gp_layout *layout, gp_peak *peak) {
+    gp_diagnostics_clear(&plan->scratch);
+    *peak = (gp_peak){.bytes = UINT64_MAX, .high_bytes = UINT64_MAX};
+    if (!gp_layout_build(job, model, layout, &plan->scratch)) return GP_NO;
+    *peak = gp_plan_peak(job, model, layout);
+    return gp_plan_verdict(peak, &plan->device);
+}
+
 uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase) {
     uint64_t bytes = 0;
     for (int i = 0; i < stage->count; i++) {

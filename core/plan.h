@@ -114,6 +114,10 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan);
 gp_peak gp_plan_peak(const gp_job *job, const gp_model *model, const gp_layout *layout);
 gp_verdict gp_plan_verdict(const gp_peak *peak, const gp_device *device);
 
+/* Lays out a job without open fields and returns its verdict on the plan's device; GP_NO and a peak that overflowed
+ * (quantity.h) when the layout is not valid. */
+gp_verdict gp_plan_try(gp_plan *plan, const gp_job *job, const gp_model *model, gp_layout *layout, gp_peak *peak);
+
 /* Ledgers of every stage, peak, verdict and binding item of a plan whose job has no open field. False when memory ran
  * out or a figure is beyond 2^53, with an error row. */
 bool gp_plan_measure(gp_plan *plan);

@@ -10,11 +10,11 @@
  *
  * "auto" takes the cheapest choice whose verdict is `fits`, else the cheapest `tight` one, else the one with the
  * smallest peak. Cheapest first: fewer GPUs, then fewer pipeline stages, then a smaller tensor-parallel degree, then
- * the order of `thrift` in solve_auto.c: recompute and sharding as the course's steps 2 and 5 have it. A batch left to
- * the solver is then the largest power of two that fits.
- * "max" takes the largest value for which the verdict is not `no`; the choices are made before, with the field that is
- * maximised at its least. The largest model is found with the choices that hold most, and they are then made anew for that
- * size. */
+ * the order of `thrift` in search.c: recompute and sharding as the course's steps 2 and 5 have it. A batch left to
+ * the solver is then the largest power of two that fits, with the stage of ZeRO among those of one cost that lets it
+ * grow most.
+ * "max" takes the largest value for which some choice of the fields left open is not `no`; the choices are then the
+ * cheapest at that value. An open count comes first: see solve_max.c. */
 bool gp_solve(gp_plan *plan);
 
 /* gp_plan_begin and gp_solve in one, with the peak and verdict but without stages: what a job would come to. Rows go
@@ -28,12 +28,10 @@ uint64_t gp_solve_largest(gp_plan *plan, gp_field field, uint64_t least, uint64_
 /* The parts: solve_auto.c, solve_max.c. */
 bool gp_solve_choices(gp_plan *plan);
 bool gp_solve_maximum(gp_plan *plan);
-bool gp_solve_size(gp_plan *plan);
+/* The field that the job maximises, or GP_FIELD_TOTAL. */
+gp_field gp_solve_maximised(const gp_job *job);
 /* The fewest GPUs that given degrees allow. */
 int64_t gp_solve_least_count(const gp_job *job);
 void gp_solve_record(gp_plan *plan, gp_field field, double value, double fails_at);
-
-/* Lays out the plan's job and returns its verdict; GP_NO when the layout is not valid. */
-gp_verdict gp_solve_try(gp_plan *plan, const gp_job *job, const gp_model *model, gp_layout *layout, gp_peak *peak);
 
 #endif

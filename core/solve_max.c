@@ -1,3 +1,4 @@
+#include "search.h"
 #include "solve.h"
 
 /* Sizes of model are tried in steps of a million parameters. */
@@ -8,32 +9,51 @@
 typedef struct {
     gp_plan *plan;
     gp_field field;
-    gp_model model; /* of the size tried last */
+    const gp_job *open; /* the job with its choices still to be made, NULL when there are none */
 } ladder;
 
-static void set_size(gp_job *job, uint64_t millions) {
+/* While sizes are tried the request still says "max" (model.h). */
+static void set_size(gp_job *job, uint64_t millions, bool settled) {
     job->model.source = GP_MODEL_SHAPES;
-    job->model.params_max = false;
+    job->model.params_max = !settled;
     job->model.params = (double)(millions * PARAMS_STEP);
 }
 
-/* Peak with the value set; UINT64_MAX where the value gives no valid job. */
-static uint64_t peak_at(ladder *state, uint64_t value) {
+static bool set_value(const ladder *state, uint64_t value) {
+    gp_plan *plan = state->plan;
+    if (state->field != GP_FIELD_TOTAL) {
+        gp_set_whole(&plan->job, state->field, (int64_t)value, GP_SOLVED);
+        return true;
+    }
+    set_size(&plan->job, value, false);
+    gp_diagnostics_clear(&plan->scratch);
+    return gp_model_build(&plan->job, &plan->model, &plan->scratch);
+}
+
+/* Peak with the value set and the choices as they are; UINT64_MAX where the value gives no valid job. */
+static uint64_t peak_at(const ladder *state, uint64_t value) {
     gp_plan *plan = state->plan;
     gp_peak peak;
     gp_layout layout;
-    const gp_model *model = &plan->model;
-    if (state->field == GP_FIELD_TOTAL) {
-        set_size(&plan->job, value);
-        gp_diagnostics_clear(&plan->scratch);
-        if (!gp_model_build(&plan->job, &state->model, &plan->scratch)) return UINT64_MAX;
-        model = &state->model;
-    } else {
-        gp_set_whole(&plan->job, state->field, (int64_t)value, GP_SOLVED);
-    }
-    gp_solve_try(plan, &plan->job, model, &layout, &peak);
+    if (!set_value(state, value)) return UINT64_MAX;
+    gp_plan_try(plan, &plan->job, &plan->model, &layout, &peak);
     return peak.bytes;
 }
+
+/* The same with the choices that need least, which stay the plan's. */
+static uint64_t least_peak_at(const ladder *state, uint64_t value) {
+    gp_plan *plan = state->plan;
+    gp_search search;
+    if (state->open == NULL) return peak_at(state, value);
+    plan->job = *state->open;
+    if (!set_value(state, value)) return UINT64_MAX;
+    gp_search_start(&search, plan, GP_SEARCH_FRUGAL);
+    gp_search_count(&search, search.plainest.values[GP_CHOICE_COUNT]);
+    gp_search_apply(&search);
+    return search.found ? search.best_peak : UINT64_MAX;
+}
+
+/* ---- A climb with the choices as they are ---- */
 
 /* A bracket: `low` fits, `high` does not. */
 typedef struct {
@@ -54,7 +74,7 @@ static uint64_t next_value(const bracket *between, int step, uint64_t usable) {
     return between->low + inside;
 }
 
-static uint64_t climb(ladder *state, uint64_t least, uint64_t most, uint64_t *fails_at) {
+static uint64_t climb(const ladder *state, uint64_t least, uint64_t most, uint64_t *fails_at) {
     uint64_t usable = state->plan->device.usable_bytes;
     bracket between = {.low = least, .low_peak = peak_at(state, least)};
     *fails_at = least;
@@ -83,102 +103,213 @@ static uint64_t climb(ladder *state, uint64_t least, uint64_t most, uint64_t *fa
     return between.low;
 }
 
-/* No number below 2^31 has more divisors than 1,536. */
-#define DIVISORS_MAX 1536
-typedef struct {
-    int count;
-    uint64_t values[DIVISORS_MAX];
-} divisors;
-
-static void find_divisors(uint64_t number, divisors *list) {
-    list->count = 0;
-    for (uint64_t i = 1; i * i <= number; i++)
-        if (number % i == 0) list->values[list->count++] = i;
-    for (int i = list->count - 1; i >= 0; i--) {
-        uint64_t partner = number / list->values[i];
-        if (partner != list->values[list->count - 1]) list->values[list->count++] = partner;
-    }
-}
-
-/* A stated global batch allows only the micro-batches that divide a replica's share of it. */
-static uint64_t climb_divisors(ladder *state, uint64_t share, uint64_t *fails_at) {
-    divisors list;
-    find_divisors(share, &list);
-    double most = gp_field_info(state->field)->max;
-    while (list.count > 1 && (double)list.values[list.count - 1] > most) list.count--;
+/* Where the family of models goes over to more heads and layers, a size may need less than one just below it. */
+static uint64_t larger_size_that_fits(const ladder *state, uint64_t value) {
+    enum { LOOKS = 16, PART = 32 };
     uint64_t usable = state->plan->device.usable_bytes;
-    int low = -1, high = list.count;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (peak_at(state, list.values[middle]) > usable)
-            high = middle;
-        else
-            low = middle;
+    for (uint64_t i = 1; state->field == GP_FIELD_TOTAL && i <= LOOKS; i++) {
+        uint64_t larger = value + value * i / PART;
+        if (larger > value && larger <= PARAMS_MOST && peak_at(state, larger) <= usable) return larger;
     }
-    *fails_at = high < list.count ? list.values[high] : 0;
-    return low < 0 ? 0 : list.values[low];
+    return 0;
 }
 
-static uint64_t largest(ladder *state, uint64_t least, uint64_t *fails_at) {
-    const gp_plan *plan = state->plan;
-    const gp_job *job = &plan->job;
-    bool batch = state->field == GP_FIELD_MICRO_BATCH && gp_known(job, GP_FIELD_GLOBAL_BATCH);
-    if (batch) {
-        uint64_t share = (uint64_t)(gp_whole(job, GP_FIELD_GLOBAL_BATCH) / plan->layout.dp);
-        return climb_divisors(state, share > 0 ? share : 1, fails_at);
+/* The largest value that some choice of the open fields holds: up with the choices that need least, which are made anew
+ * where they no longer fit, until none does. */
+static uint64_t largest(const ladder *state, uint64_t least, uint64_t most, uint64_t *fails_at) {
+    uint64_t usable = state->plan->device.usable_bytes, from = least;
+    *fails_at = least;
+    if (least_peak_at(state, least) > usable) return 0;
+    for (;;) {
+        uint64_t value = climb(state, from, most, fails_at);
+        if (*fails_at == 0) return value;
+        from = *fails_at;
+        if (state->open != NULL && least_peak_at(state, from) <= usable) continue;
+        from = larger_size_that_fits(state, value);
+        if (from == 0) return value;
     }
-    return climb(state, least, (uint64_t)gp_field_info(state->field)->max, fails_at);
 }
 
 uint64_t gp_solve_largest(gp_plan *plan, gp_field field, uint64_t least, uint64_t *fails_at) {
     gp_setting kept = plan->job.settings[field];
     ladder state = {.plan = plan, .field = field};
-    uint64_t value = largest(&state, least, fails_at);
+    uint64_t value = climb(&state, least, (uint64_t)gp_field_info(field)->max, fails_at);
     plan->job.settings[field] = kept;
     return value;
 }
 
-/* The model of a size, as the plan's; rows of the attempt are of no interest. */
-static bool take_size(gp_plan *plan, uint64_t millions) {
-    set_size(&plan->job, millions);
+/* ---- The micro-batch beside a stated global batch: only what divides a replica's share of it ---- */
+
+/* Index of the largest of a replica's divisors that fits from `low` up, which does, with the choices as they are. */
+static int climb_divisors(const ladder *state, const gp_divisors *list, int low) {
+    uint64_t usable = state->plan->device.usable_bytes;
+    int high = list->count;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (peak_at(state, list->values[middle]) > usable)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+/* Largest divisor of the replicas' share that fits with the degrees of the ladder's open job; 0 when none does. */
+static uint64_t largest_divisor(const ladder *state, uint64_t share) {
+    gp_divisors list;
+    gp_divisors_of(share, &list);
+    double most = gp_field_info(state->field)->max;
+    while (list.count > 1 && (double)list.values[list.count - 1] > most) list.count--;
+    uint64_t usable = state->plan->device.usable_bytes;
+    int low = -1;
+    for (int next = 0; next < list.count && least_peak_at(state, list.values[next]) <= usable; next = low + 1)
+        low = climb_divisors(state, &list, next);
+    return low < 0 ? 0 : list.values[low];
+}
+
+/* Sequences of a replica for each way of splitting the model. */
+#define SHARES_MAX 128
+typedef struct {
+    int count;
+    uint64_t values[SHARES_MAX];
+} share_list;
+
+static void try_split(const ladder *state, share_list *shares, uint64_t *best) {
+    gp_plan *plan = state->plan;
+    gp_layout layout;
+    plan->job = *state->open;
+    gp_set_whole(&plan->job, state->field, 1, GP_SOLVED);
     gp_diagnostics_clear(&plan->scratch);
-    return gp_model_build(&plan->job, &plan->model, &plan->scratch);
+    gp_layout_build(&plan->job, &plan->model, &layout, &plan->scratch);
+    uint64_t share = (uint64_t)(gp_whole(&plan->job, GP_FIELD_GLOBAL_BATCH) / layout.dp);
+    if (shares->count < SHARES_MAX) shares->values[shares->count++] = share > 0 ? share : 1;
+    uint64_t value = largest_divisor(state, share > 0 ? share : 1);
+    if (value > *best) *best = value;
 }
 
-static bool choose_for_size(gp_plan *plan, const gp_job *open, uint64_t millions) {
-    plan->job = *open;
+/* The next micro-batch that could be tried: the least divisor of a share beyond `value`. */
+static uint64_t next_divisor(const share_list *shares, uint64_t value) {
+    double most = gp_field_info(GP_FIELD_MICRO_BATCH)->max;
+    uint64_t next = 0;
+    for (int i = 0; i < shares->count; i++) {
+        gp_divisors list;
+        gp_divisors_of(shares->values[i], &list);
+        int at = 0;
+        while (at < list.count && list.values[at] <= value) at++;
+        bool possible = at < list.count && (double)list.values[at] <= most;
+        if (possible && (next == 0 || list.values[at] < next)) next = list.values[at];
+    }
+    return next;
+}
+
+static uint64_t largest_of_batch(const ladder *state, uint64_t *fails_at) {
+    gp_plan *plan = state->plan;
+    gp_job split = *state->open;
+    share_list shares = {.count = 0};
+    gp_search degrees;
+    plan->job = split;
+    gp_search_start(&degrees, plan, GP_SEARCH_FRUGAL);
+    int64_t count = degrees.plainest.values[GP_CHOICE_COUNT];
+    int64_t per_node = gp_whole(&split, GP_FIELD_PER_NODE);
+    int64_t most_stages = gp_search_most(&degrees, GP_CHOICE_STAGES, count);
+    int64_t most_tensor = gp_search_most(&degrees, GP_CHOICE_TENSOR, count < per_node ? count : per_node);
+    ladder one = {.plan = plan, .field = state->field, .open = &split};
+    uint64_t best = 0;
+    for (int64_t pp = gp_search_first(&degrees, GP_CHOICE_STAGES); pp <= most_stages; pp *= 2)
+        for (int64_t tp = gp_search_first(&degrees, GP_CHOICE_TENSOR); tp <= most_tensor; tp *= 2) {
+            if (degrees.open[GP_CHOICE_STAGES]) gp_set_whole(&split, GP_FIELD_PP, pp, GP_SOLVED);
+            if (degrees.open[GP_CHOICE_TENSOR]) gp_set_whole(&split, GP_FIELD_TP, tp, GP_SOLVED);
+            try_split(&one, &shares, &best);
+        }
+    *fails_at = next_divisor(&shares, best);
+    return best;
+}
+
+/* ---- The maximum of a job ---- */
+
+gp_field gp_solve_maximised(const gp_job *job) {
+    int field = 0;
+    while (field < GP_FIELD_TOTAL && job->settings[field].origin != GP_MAX) field++;
+    return (gp_field)field;
+}
+
+/* Value that a maximised field has while the count of GPUs is found. */
+static int64_t usual_value(const gp_job *job, gp_field field) {
+    if (field == GP_FIELD_SEQ_LEN) return 2048;
+    if (field != GP_FIELD_CONTEXT) return 1;
+    int64_t tokens = gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT);
+    return tokens > 0 ? tokens : 1;
+}
+
+/* More GPUs always hold more, so an open count is settled first: the fewest GPUs that hold the job at a usual value of
+ * the field, at 1 where none hold that; for a model's size the least there can be. */
+static bool settle_count(gp_plan *plan, gp_field field) {
+    gp_job open = plan->job;
+    int64_t count = gp_solve_least_count(&open);
+    if (field != GP_FIELD_TOTAL) {
+        gp_set_whole(&plan->job, field, usual_value(&open, field), GP_SOLVED);
+        if (!gp_solve_choices(plan)) return false;
+        if (plan->verdict == GP_NO && usual_value(&open, field) > 1) {
+            plan->job = open;
+            gp_set_whole(&plan->job, field, 1, GP_SOLVED);
+            if (!gp_solve_choices(plan)) return false;
+        }
+        count = gp_whole(&plan->job, GP_FIELD_COUNT);
+    }
+    plan->job = open;
     plan->solution_count = 0;
-    return take_size(plan, millions) && gp_solve_choices(plan);
+    gp_set_whole(&plan->job, GP_FIELD_COUNT, count, GP_SOLVED);
+    gp_solve_record(plan, GP_FIELD_COUNT, (double)count, 0);
+    return true;
 }
 
-bool gp_solve_size(gp_plan *plan) {
+/* The smallest model that has the stated dimensions, in steps; 0 after an error row. */
+static uint64_t least_size(gp_plan *plan) {
+    enum { FAR = 64 };
+    gp_model *model = &plan->model;
+    set_size(&plan->job, 1, false);
+    if (!gp_model_build(&plan->job, model, &plan->scratch)) return 0;
+    uint64_t smallest = model->total_params, steps = gp_div_ceil(smallest, PARAMS_STEP);
+    set_size(&plan->job, steps * FAR < PARAMS_MOST ? steps * FAR : PARAMS_MOST, false);
+    if (gp_model_build(&plan->job, model, &plan->scratch) && model->total_params > smallest) return steps;
+    gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_NOT_SOLVABLE, "model.params"), "value", "max");
+    return 0;
+}
+
+/* Sets the value found and makes the choices for it. */
+static bool settle(gp_plan *plan, gp_field field, uint64_t value, uint64_t fails_at) {
     gp_job *job = &plan->job;
-    bool count_open = gp_origin_of(job, GP_FIELD_COUNT) == GP_AUTO;
-    /* More GPUs always hold a larger model, so an open count is the least there can be. */
-    if (count_open) gp_set_whole(job, GP_FIELD_COUNT, gp_solve_least_count(job), GP_SOLVED);
-    gp_job open = *job;
-    ladder state = {.plan = plan, .field = GP_FIELD_TOTAL};
-    uint64_t fails_at = 0;
-    if (!choose_for_size(plan, &open, PARAMS_MOST)) return false;
-    uint64_t millions = climb(&state, 1, PARAMS_MOST, &fails_at);
-    if (millions == 0) millions = 1;
-    if (!choose_for_size(plan, &open, millions)) return false;
-    uint64_t more = climb(&state, millions, PARAMS_MOST, &fails_at);
-    if (more > millions) millions = more;
-    set_size(job, millions);
-    if (count_open) gp_solve_record(plan, GP_FIELD_COUNT, (double)gp_whole(job, GP_FIELD_COUNT), 0);
-    gp_solve_record(plan, GP_FIELD_TOTAL, job->model.params, (double)fails_at * PARAMS_STEP);
-    return gp_model_build(job, &plan->model, &plan->diagnostics);
+    if (field == GP_FIELD_TOTAL) {
+        set_size(job, value, true);
+        if (!gp_model_build(job, &plan->model, &plan->diagnostics)) return false;
+    } else {
+        gp_set_whole(job, field, (int64_t)value, GP_SOLVED);
+    }
+    if (!gp_solve_choices(plan)) return false;
+    double step = field == GP_FIELD_TOTAL ? PARAMS_STEP : 1;
+    gp_solve_record(plan, field, (double)value * step, (double)fails_at * step);
+    return true;
 }
 
 bool gp_solve_maximum(gp_plan *plan) {
-    int field = 0;
-    while (field < GP_FIELD_TOTAL && plan->job.settings[field].origin != GP_MAX) field++;
-    if (field == GP_FIELD_TOTAL) return true;
-    uint64_t fails_at = 0;
-    uint64_t value = gp_solve_largest(plan, (gp_field)field, 1, &fails_at);
-    if (value == 0) value = 1;
-    gp_set_whole(&plan->job, (gp_field)field, (int64_t)value, GP_SOLVED);
-    gp_solve_record(plan, (gp_field)field, (double)value, (double)fails_at);
-    return true;
+    gp_field field = gp_solve_maximised(&plan->job);
+    uint64_t fails_at = 0, least = 1, most = PARAMS_MOST, value = 0;
+    if (field == GP_FIELD_TOTAL) {
+        gp_diagnostics_clear(&plan->scratch);
+        least = least_size(plan);
+        if (least == 0) return false;
+    } else {
+        most = (uint64_t)gp_field_info(field)->max;
+    }
+    if (gp_origin_of(&plan->job, GP_FIELD_COUNT) == GP_AUTO && !settle_count(plan, field)) return false;
+    const gp_job open = plan->job;
+    ladder state = {.plan = plan, .field = field, .open = &open};
+    if (field == GP_FIELD_MICRO_BATCH && gp_known(&open, GP_FIELD_GLOBAL_BATCH)) {
+        value = largest_of_batch(&state, &fails_at);
+    } else {
+        if (!gp_search_is_open(&open)) state.open = NULL;
+        value = largest(&state, least, most, &fails_at);
+    }
+    plan->job = open;
+    return settle(plan, field, value > 0 ? value : least, fails_at);
 }
