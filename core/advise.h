@@ -27,8 +27,7 @@ void gp_advise_warnings(gp_plan *plan);
 uint64_t gp_advise_state_bytes(const gp_stage_ledger *stage);
 /* Verdict of the plan's job, changed, on the same GPUs; the layout goes to `layout`. Uses plan->scratch. */
 gp_verdict gp_advise_verdict(gp_plan *plan, const gp_job *changed, gp_layout *layout);
-/* The plan's job with another ZeRO stage, and with the model whole on each GPU. */
+/* The plan's job with another ZeRO stage. */
 void gp_advise_with_zero(const gp_plan *plan, int zero, gp_job *changed);
-void gp_advise_unsplit(const gp_plan *plan, gp_job *changed);
 
 #endif

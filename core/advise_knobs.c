@@ -52,6 +52,11 @@ static void try_rows(gp_plan *plan, const gp_knob_row *rows, bool uses_room, gp_
 
 void gp_advise_knobs(gp_plan *plan, gp_plan *outlook) {
     const gp_knob_row *rows = gp_is_training(&plan->job) ? gp_knobs_training() : gp_knobs_inference();
+    /* Of a host of unknown size no room is known to use. */
+    if (!gp_device_is_measured(&plan->device)) {
+        try_rows(plan, rows, false, outlook);
+        return;
+    }
     bool fits = plan->verdict == GP_FITS;
     try_rows(plan, rows, fits, outlook);
     if (plan->verdict != GP_NO) try_rows(plan, rows, !fits, outlook);

@@ -41,6 +41,7 @@ static uint64_t activations(const gp_stage_ledger *stage) {
 
 static void memory_totals(const gp_plan *plan, gp_step *step) {
     number(step, "peak_bytes", (double)plan->peak.bytes);
+    if (!gp_device_is_measured(&plan->device)) return;
     number(step, "usable_bytes", (double)plan->device.usable_bytes);
     number(step, "headroom_bytes", (double)plan->device.usable_bytes - (double)plan->peak.bytes);
 }
@@ -64,6 +65,7 @@ static void step_memory(gp_plan *plan) {
     }
     memory_totals(plan, step);
     step->rule = train ? training[plan->verdict] : serving[plan->verdict];
+    if (!gp_device_is_measured(&plan->device)) step->rule = train ? "memory_unknown" : "serving_memory_unknown";
     if (plan->verdict == GP_FITS) return;
     if (train)
         step->constraint = gp_advise_state_bytes(stage) >= activations(stage) ? "state" : "activations";
@@ -178,6 +180,10 @@ static void step_batch(gp_plan *plan) {
     number(step, "context", (double)gp_whole(&plan->job, GP_FIELD_CONTEXT));
     number(step, "concurrency", (double)gp_whole(&plan->job, GP_FIELD_CONCURRENCY));
     number(step, "cache_bytes", (double)plan->kv.bytes);
+    if (!gp_device_is_measured(&plan->device)) {
+        step->rule = "cache_size";
+        return;
+    }
     number(step, "max_context", (double)plan->kv.max_context);
     number(step, "max_concurrency", (double)plan->kv.max_concurrency);
     step->rule = plan->verdict == GP_NO ? "cache_exceeds" : "cache_fits";
@@ -200,7 +206,8 @@ static void step_precision_training(gp_plan *plan, gp_step *step) {
     bool full = gp_choice_is(&plan->job, GP_FIELD_RECOMPUTE, "full");
     bool none = gp_choice_is(&plan->job, GP_FIELD_RECOMPUTE, "none");
     step->rule = full ? "recompute_full" : "recompute_selective";
-    if (none) step->rule = plan->verdict == GP_NO ? "recompute_not_used" : "recompute_not_needed";
+    bool known_to_fit = plan->verdict != GP_NO && gp_device_is_measured(&plan->device);
+    if (none) step->rule = !known_to_fit ? "recompute_not_used" : "recompute_not_needed";
     const gp_gpu_row *row = plan->device.row;
     if (row != NULL && !row->flash_attention_2) step->constraint = "no_flash";
     if (row != NULL && !row->bf16) step->constraint = "no_bf16";

@@ -18,16 +18,6 @@ void gp_advise_with_zero(const gp_plan *plan, int zero, gp_job *changed) {
     gp_set_whole(changed, GP_FIELD_ZERO, zero, GP_SOLVED);
 }
 
-void gp_advise_unsplit(const gp_plan *plan, gp_job *changed) {
-    *changed = plan->job;
-    gp_set_whole(changed, GP_FIELD_TP, 1, GP_SOLVED);
-    gp_set_whole(changed, GP_FIELD_PP, 1, GP_SOLVED);
-    gp_set_whole(changed, GP_FIELD_VPP, 1, GP_SOLVED);
-    gp_set_whole(changed, GP_FIELD_SEQUENCE_PARALLEL, 0, GP_SOLVED);
-    changed->settings[GP_FIELD_DP].origin = GP_AUTO;
-    changed->settings[GP_FIELD_GLOBAL_BATCH].origin = GP_AUTO;
-}
-
 static gp_diagnostic *warn(gp_plan *plan, gp_code code, const char *path) {
     return gp_diagnose(&plan->diagnostics, code, path);
 }
@@ -49,13 +39,24 @@ static void warn_of_splits(gp_plan *plan) {
     }
 }
 
+/* The model whole on each GPU. */
+static void unsplit(const gp_plan *plan, gp_job *changed) {
+    *changed = plan->job;
+    gp_set_whole(changed, GP_FIELD_TP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_PP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_VPP, 1, GP_SOLVED);
+    gp_set_whole(changed, GP_FIELD_SEQUENCE_PARALLEL, 0, GP_SOLVED);
+    changed->settings[GP_FIELD_DP].origin = GP_AUTO;
+    changed->settings[GP_FIELD_GLOBAL_BATCH].origin = GP_AUTO;
+}
+
 /* The course's first mistake: a giant run's layout copied to a small one. */
 static void warn_of_needless_split(gp_plan *plan) {
     bool given = is_given(plan, GP_FIELD_TP) || is_given(plan, GP_FIELD_PP);
     if (!given || plan->layout.tp * plan->layout.pp == 1) return;
     gp_job whole;
     gp_layout layout;
-    gp_advise_unsplit(plan, &whole);
+    unsplit(plan, &whole);
     if (gp_advise_verdict(plan, &whole, &layout) != GP_FITS) return;
     gp_diagnostic *row = warn(plan, GP_CODE_SPLIT_NOT_NEEDED, is_given(plan, GP_FIELD_TP) ? "train.tp" : "train.pp");
     gp_argue_number(row, "tp", (double)plan->layout.tp);
@@ -155,8 +156,10 @@ void gp_advise_warnings(gp_plan *plan) {
     warn_of_splits(plan);
     warn_of_length(plan);
     if (!gp_is_training(&plan->job)) return;
-    warn_of_needless_split(plan);
-    warn_of_needless_sharding(plan);
+    if (gp_device_is_measured(&plan->device)) {
+        warn_of_needless_split(plan);
+        warn_of_needless_sharding(plan);
+    }
     if (gp_is_adapter(&plan->job)) warn_of_adapters(plan);
     if (gp_choice_is(&plan->job, GP_FIELD_PRECISION, "fp16")) warn(plan, GP_CODE_FP16_OVERFLOW, "train.precision");
 }

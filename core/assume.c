@@ -2,11 +2,9 @@
 
 #include "derive.h"
 
-enum { LEDGER_DETAILED, LEDGER_TEXTBOOK };
-
 /* Defaults that stand for "not used" (one stage, no offload …) are no news. */
 static bool default_matters(const gp_job *job, gp_field field) {
-    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK;
+    bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     switch (field) {
     case GP_FIELD_COUNT:
     case GP_FIELD_OPTIMIZER:
@@ -110,7 +108,7 @@ static bool is_of_task(const gp_job *job, gp_field field) {
 
 static bool has_effect(const gp_job *job, gp_field field) {
     const gp_field_row *row = gp_field_info(field);
-    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK;
+    bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (!is_of_task(job, field) || is_never_modelled(field)) return false;
     if (field == GP_FIELD_MEMORY_UTILIZATION && !gp_engine_takes_share(job)) return false;
     if (has_no_object(job, field) || (textbook && !has_textbook_effect(job, field))) return false;
@@ -134,7 +132,7 @@ static const char *derived_from(const gp_job *job, gp_field field) {
     case GP_FIELD_TRAIN_WEIGHTS:
     case GP_FIELD_MASTER_WEIGHTS:
     case GP_FIELD_GRAD_DTYPE:
-        return gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK ? "ledger" : "train.framework";
+        return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK) ? "ledger" : "train.framework";
     case GP_FIELD_CONTEXT:
         return "infer.prompt";
     case GP_FIELD_KV:
@@ -165,7 +163,7 @@ static bool derived_matters(const gp_job *job, gp_field field) {
     bool single = field == GP_FIELD_TP || field == GP_FIELD_PP || field == GP_FIELD_DP || field == GP_FIELD_INFER_TP ||
                   field == GP_FIELD_INFER_PP || field == GP_FIELD_INFER_DP || field == GP_FIELD_SEQUENCE_PARALLEL;
     if (single && gp_whole(job, GP_FIELD_COUNT) == 1) return false;
-    return gp_whole(job, GP_FIELD_LEDGER) == LEDGER_DETAILED || !is_beyond_textbook(field);
+    return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED) || !is_beyond_textbook(field);
 }
 
 static void note_field(gp_plan *plan, gp_field field) {

@@ -5,8 +5,6 @@
 #include "format.h"
 #include "text.h"
 
-enum { LEDGER_DETAILED, LEDGER_TEXTBOOK };
-
 static int64_t choice_index(gp_field field, const char *choice) {
     int count = gp_choice_count(field);
     for (int i = 0; i < count; i++) {
@@ -162,7 +160,7 @@ static void derive_inference(gp_job *job, const gp_device *device, gp_diagnostic
     check_weight_format(job, diagnostics);
     derive_cache_format(job, device, diagnostics);
     derive_context(job);
-    bool detailed = gp_whole(job, GP_FIELD_LEDGER) == LEDGER_DETAILED;
+    bool detailed = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED);
     double share = gp_engine_share(job);
     if (detailed && share > 0 && !device->is_host && gp_origin_of(job, GP_FIELD_MEMORY_UTILIZATION) == GP_ABSENT)
         gp_set_real(job, GP_FIELD_MEMORY_UTILIZATION, share, GP_DERIVED);
@@ -223,7 +221,7 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum);
     derive_whole(job, GP_FIELD_GLOBAL_BATCH, layout->global_batch);
     derive_whole(job, GP_FIELD_SEQUENCE_PARALLEL, layout->sequence_parallel);
-    if (gp_whole(job, GP_FIELD_LEDGER) == LEDGER_TEXTBOOK)
+    if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK))
         derive_textbook_storage(job, &layout->recipe);
     else
         derive_storage(job, &layout->recipe);

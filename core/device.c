@@ -70,7 +70,6 @@ static bool find_capacity(const gp_job *job, gp_device *device, gp_diagnostics *
 }
 
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics) {
-    enum { DETAILED, TEXTBOOK };
     *device = (gp_device){.row = NULL};
     copy_name(device, job->gpu.name);
     if (strcmp(job->gpu.name, "cpu") == 0) return find_host(job, device);
@@ -82,7 +81,7 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     if (!job->gpu.custom && device->row != NULL) copy_name(device, device->row->name);
     uint64_t capacity = device->capacity_bytes;
     device->usable_bytes = gp_sub_or_zero(capacity, held_by_driver(capacity));
-    if (gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK) {
+    if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) {
         double held_back = gp_known(job, GP_FIELD_TEXTBOOK_HELD_BACK) ? gp_real(job, GP_FIELD_TEXTBOOK_HELD_BACK) : 0;
         double usable = device->nominal_gb * 1e9 - held_back * 1e9;
         device->usable_bytes = usable > 0 ? (uint64_t)usable : 0;
@@ -92,9 +91,8 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
 
 /* Engines without a share take what they need. */
 void gp_device_limit(const gp_job *job, gp_device *device) {
-    enum { DETAILED, TEXTBOOK };
     bool shared = !gp_is_training(job) && gp_engine_takes_share(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
-    if (!shared || device->is_host || gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK) return;
+    if (!shared || device->is_host || gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
     double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->capacity_bytes;
     if (bytes < (double)device->usable_bytes) device->usable_bytes = (uint64_t)bytes;
 }

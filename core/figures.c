@@ -76,6 +76,7 @@ void gp_figures_kv(gp_plan *plan) {
     plan->kv.bytes_per_token = gp_kv_bytes_per_token(&plan->job, &plan->model);
     if (plan->kv.bytes_per_token == 0) return;
     plan->kv.bytes = job_cache(plan);
+    if (!gp_device_is_measured(&plan->device)) return;
     fill_pool(plan);
     plan->kv.max_context = solved_or_largest(plan, GP_FIELD_CONTEXT);
     plan->kv.max_concurrency = solved_or_largest(plan, GP_FIELD_CONCURRENCY);
@@ -95,10 +96,9 @@ static void fill_step(gp_plan *plan) {
 }
 
 void gp_figures_time(gp_plan *plan) {
-    enum { DETAILED, TEXTBOOK };
     const gp_job *job = &plan->job;
     if (!gp_is_training(job)) return;
-    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK;
+    bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);
     /* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
      * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). */

@@ -27,6 +27,13 @@ typedef enum {
     GP_KIND_TEXT     /* free text, for people */
 } gp_kind;
 
+/* Choices by name: GP_CHOICE_OPTIMIZER_MUON is the index of "muon" among those of train.optimizer. */
+enum {
+#define GP_CHOICE(field, name, index, text) GP_CHOICE_##field##_##name = (index),
+#include "choices.def"
+#undef GP_CHOICE
+};
+
 /* Where a value comes from. */
 typedef enum {
     GP_ABSENT,  /* not given and no default */
@@ -145,6 +152,13 @@ void gp_job_read(const struct cJSON *tree, gp_job *job, gp_diagnostics *diagnost
  * job's task. The value itself is checked by gp_job_read. Returns false after an error row: UNKNOWN_KEY, INVALID_JSON,
  * INVALID_UTF8 or OUT_OF_MEMORY. */
 bool gp_job_set(struct cJSON *job, const char *path, const char *value_text, gp_diagnostics *diagnostics);
+
+/* True when the field has a value and it is the choice of that index. */
+static inline bool gp_is_choice(const gp_job *job, gp_field field, int64_t choice) {
+    gp_origin origin = job->settings[field].origin;
+    bool known = origin != GP_ABSENT && origin != GP_AUTO && origin != GP_MAX;
+    return known && job->settings[field].whole == choice;
+}
 
 /* Accessors of a setting's value. */
 static inline int64_t gp_whole(const gp_job *job, gp_field field) { return job->settings[field].whole; }

@@ -104,10 +104,9 @@ static void clear(gp_stage_ledger *ledger) {
 
 void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t stage,
                      gp_stage_ledger *ledger) {
-    enum { DETAILED, TEXTBOOK };
     clear(ledger);
     gp_layout_stage(job, model, layout, stage, &ledger->share);
-    bool textbook = gp_whole(job, GP_FIELD_LEDGER) == TEXTBOOK;
+    bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (textbook)
         gp_ledger_textbook(job, model, layout, ledger);
     else if (gp_is_training(job))

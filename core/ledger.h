@@ -47,10 +47,12 @@ typedef struct {
     char name[GP_TEXT_BYTES];
     bool is_host;           /* "cpu" */
     double nominal_gb;
-    uint64_t capacity_bytes;  /* visible to the driver */
+    uint64_t capacity_bytes;  /* visible to the driver; 0: a host of unknown size, whose usable_bytes hold any plan */
     uint64_t usable_bytes;    /* left to a process: capacity less what driver and firmware keep, at most the share
                                  that a serving engine takes (detailed); nominal GB less held_back_gb (textbook) */
 } gp_device;
+
+static inline bool gp_device_is_measured(const gp_device *device) { return device->capacity_bytes > 0; }
 
 /* Resolves the job's device; unknown names and unknown memory become diagnostics. */
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics);

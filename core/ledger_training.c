@@ -28,8 +28,7 @@ typedef struct {
 } states;
 
 static bool is_block_wise(const gp_job *job) {
-    enum { BADAM = 10 };
-    return gp_known(job, GP_FIELD_OPTIMIZER) && gp_whole(job, GP_FIELD_OPTIMIZER) == BADAM;
+    return gp_is_choice(job, GP_FIELD_OPTIMIZER, GP_CHOICE_OPTIMIZER_BADAM);
 }
 
 static states states_of(const gp_job *job, const gp_layout *layout, const gp_stage_share *share) {
@@ -102,11 +101,10 @@ static double rows_and_columns(const gp_model *model, const gp_stage_share *shar
 }
 
 static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, const states *s) {
-    enum { MUON = 9 };
     const gp_recipe *recipe = s->recipe;
     double shards = s->shards[1], bytes = recipe->optimizer_bytes;
     double other = s->params - s->matrix_params;
-    bool muon = gp_known(job, GP_FIELD_OPTIMIZER) && gp_whole(job, GP_FIELD_OPTIMIZER) == MUON;
+    bool muon = gp_is_choice(job, GP_FIELD_OPTIMIZER, GP_CHOICE_OPTIMIZER_MUON);
     if (recipe->factored_optimizer) {
         double ends = (double)(model->shape.vocab + model->shape.hidden);
         double tables = (s->share->embedding_params > 0 ? 1 : 0) + (s->share->head_params > 0 ? 1 : 0);

@@ -5,9 +5,9 @@
 
 #include "derive.h"
 
-const char *gp_verdict_key(gp_verdict verdict) {
+const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict) {
     static const char *const keys[] = {"fits", "tight", "no"};
-    return keys[verdict];
+    return gp_device_is_measured(&plan->device) ? keys[verdict] : "unknown";
 }
 
 /* Two fields of one task that grow at each other's expense have no maximum together. */
@@ -37,6 +37,16 @@ static void close_other_tasks(gp_job *job) {
     }
 }
 
+/* What is largest or fewest depends on how much there is. */
+static void check_measure(gp_plan *plan) {
+    const gp_job *job = &plan->job;
+    bool asks = job->model.params_max || gp_origin_of(job, GP_FIELD_COUNT) == GP_AUTO;
+    for (int field = 0; field < GP_FIELD_TOTAL; field++) asks = asks || job->settings[field].origin == GP_MAX;
+    if (!asks || gp_device_is_measured(&plan->device)) return;
+    gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_UNKNOWN_MEMORY, "hardware.host_ram_gib"), "value",
+                  plan->device.name);
+}
+
 static void reset(gp_plan *plan) {
     plan->stages = NULL;
     plan->stage_count = 0;
@@ -58,7 +68,8 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     close_other_tasks(&plan->job);
     gp_diagnostics *diagnostics = &plan->diagnostics;
     plan->device = (gp_device){0};
-    if (!gp_is_faulty(diagnostics, "hardware.gpu")) gp_device_find(&plan->job, &plan->device, diagnostics);
+    bool found = !gp_is_faulty(diagnostics, "hardware.gpu") && gp_device_find(&plan->job, &plan->device, diagnostics);
+    if (found) check_measure(plan);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     gp_device_limit(&plan->job, &plan->device);
     check_maxima(&plan->job, diagnostics);

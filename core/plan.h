@@ -125,8 +125,8 @@ bool gp_plan_measure(gp_plan *plan);
 /* The item of one stage: sum of its allocations of that id that are alive in `phase`. */
 uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase);
 
-/* Key of a verdict: "fits". */
-const char *gp_verdict_key(gp_verdict verdict);
+/* Key of a verdict on the plan's device: "fits"; "unknown" on a host of unknown size. */
+const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict);
 
 /* Releases what the plan owns, not the plan itself. */
 void gp_plan_release(gp_plan *plan);

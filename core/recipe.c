@@ -55,9 +55,6 @@ static const optimizer_row optimizers[] = {
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0], ADAMW_BF16_STATES = 1 };
 
-enum { PRECISION_BF16, PRECISION_FP16, PRECISION_FP32 };
-enum { WEIGHTS_BF16, WEIGHTS_FP16, WEIGHTS_FP32, WEIGHTS_FP8 };
-
 static const gp_framework *framework_of(const gp_job *job) {
     int64_t index = gp_known(job, GP_FIELD_FRAMEWORK) ? gp_whole(job, GP_FIELD_FRAMEWORK) : -1;
     bool listed = index >= 0 && index < FRAMEWORK_COUNT;
@@ -78,14 +75,14 @@ static bool begins_with(const char *text, const char *prefix) { return strncmp(t
 
 /* Bytes of a stored trainable parameter. */
 static double weight_bytes(const gp_job *job, const gp_framework *framework) {
-    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    bool fp32_compute = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP32);
     bool pretrain = gp_task_of(job) == GP_PRETRAIN;
     /* accelerate stores what FSDP trains in fp32 whenever mixed precision is on. */
     bool upcast = framework->hugging_face && text_of(job, GP_FIELD_FSDP)[0] != '\0' && !gp_is_adapter(job);
     if (!gp_known(job, GP_FIELD_TRAIN_WEIGHTS))
         return fp32_compute || upcast || (framework->fp32_weights && pretrain) ? 4 : 2;
     int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
-    return choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
+    return choice == GP_CHOICE_TRAIN_WEIGHTS_FP32 ? 4 : choice == GP_CHOICE_TRAIN_WEIGHTS_FP8 ? 1 : 2;
 }
 
 /* The tensors of a GGUF file; its average stands for the format's bits where one figure is asked for. */
@@ -142,11 +139,11 @@ static double adapter_bytes(const gp_job *job, const char *gradient) {
 /* What the job says outright counts; habits of frameworks do not reach the course notes. fp32 training keeps weights and
  * gradients in 4 bytes, without another copy. Adapters are trained parameters like any other. */
 static gp_textbook_state textbook_state_of(const gp_job *job, double optimizer_bytes) {
-    bool fp32 = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    bool fp32 = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP32);
     double weights = fp32 ? 4 : 2;
     if (!gp_is_adapter(job) && gp_origin_of(job, GP_FIELD_TRAIN_WEIGHTS) == GP_GIVEN) {
         int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
-        weights = choice == WEIGHTS_FP32 ? 4 : choice == WEIGHTS_FP8 ? 1 : 2;
+        weights = choice == GP_CHOICE_TRAIN_WEIGHTS_FP32 ? 4 : choice == GP_CHOICE_TRAIN_WEIGHTS_FP8 ? 1 : 2;
     }
     gp_textbook_state state = {weights, weights < 2 ? 2 : weights, weights < 4 ? 4 : 0, optimizer_bytes};
     if (gp_origin_of(job, GP_FIELD_MASTER_WEIGHTS) == GP_GIVEN && gp_whole(job, GP_FIELD_MASTER_WEIGHTS) == 0)
@@ -179,25 +176,32 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     recipe->optimizer_on_host = optimizer->on_host;
 }
 
-/* train.offload: none|optimizer|params|optimizer+param|params+optimizer. */
+/* A text beyond the list is read for what it names. */
 static void set_offload(const gp_job *job, gp_recipe *recipe) {
     const char *text = text_of(job, GP_FIELD_OFFLOAD);
     int64_t choice = gp_known(job, GP_FIELD_OFFLOAD) ? gp_whole(job, GP_FIELD_OFFLOAD) : 0;
-    bool optimizer = choice == 1 || choice >= 3 || (choice < 0 && strstr(text, "optim") != NULL);
-    bool params = choice >= 2 || (choice < 0 && strstr(text, "param") != NULL);
+    bool both = choice == GP_CHOICE_OFFLOAD_OPTIMIZER_AND_PARAM || choice == GP_CHOICE_OFFLOAD_PARAMS_AND_OPTIMIZER;
+    bool optimizer = both || choice == GP_CHOICE_OFFLOAD_OPTIMIZER || (choice < 0 && strstr(text, "optim") != NULL);
+    bool params = both || choice == GP_CHOICE_OFFLOAD_PARAMS || (choice < 0 && strstr(text, "param") != NULL);
     recipe->optimizer_on_host = recipe->optimizer_on_host || optimizer;
     recipe->master_on_host = optimizer;
     recipe->weights_on_host = params;
 }
 
-/* train.loss: full|fused|chunked|none|fused CE|chunked CE|liger FLCE|cut cross entropy. "none" names no special
- * loss kernel, so the logits are there. */
+/* "none" names no special loss kernel, so the logits are there. */
 static gp_loss loss_of(const gp_job *job) {
-    static const gp_loss losses[] = {GP_LOSS_FULL, GP_LOSS_FUSED,   GP_LOSS_CHUNKED, GP_LOSS_FULL,
-                                     GP_LOSS_FUSED, GP_LOSS_CHUNKED, GP_LOSS_CHUNKED, GP_LOSS_CHUNKED};
-    int64_t index = gp_known(job, GP_FIELD_LOSS) ? gp_whole(job, GP_FIELD_LOSS) : 0;
-    bool listed = index >= 0 && index < (int64_t)(sizeof losses / sizeof losses[0]);
-    return listed ? losses[index] : GP_LOSS_FULL;
+    switch (gp_known(job, GP_FIELD_LOSS) ? gp_whole(job, GP_FIELD_LOSS) : GP_CHOICE_LOSS_FULL) {
+    case GP_CHOICE_LOSS_FUSED:
+    case GP_CHOICE_LOSS_FUSED_CE:
+        return GP_LOSS_FUSED;
+    case GP_CHOICE_LOSS_CHUNKED:
+    case GP_CHOICE_LOSS_CHUNKED_CE:
+    case GP_CHOICE_LOSS_LIGER:
+    case GP_CHOICE_LOSS_CUT:
+        return GP_LOSS_CHUNKED;
+    default:
+        return GP_LOSS_FULL;
+    }
 }
 
 int gp_recipe_zero_of(const char *fsdp) {
@@ -220,7 +224,7 @@ static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
 /* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
  * gathers. */
 static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
-    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    bool fp32_compute = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP32);
     bool sharded = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
     if (fp32_compute) return GP_NUMERICS_FP32;
     if (gp_known(job, GP_FIELD_AUTOCAST))
@@ -256,10 +260,8 @@ static bool computes_gelu_by_elements(const gp_job *job, const gp_model *model) 
 }
 
 static void build_training(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
-    /* train.attention: flash|eager|sdpa. */
-    enum { ATTENTION_FLASH, ATTENTION_EAGER, ATTENTION_SDPA };
-    int64_t attention = gp_known(job, GP_FIELD_ATTENTION) ? gp_whole(job, GP_FIELD_ATTENTION) : ATTENTION_FLASH;
-    bool fp32_compute = gp_known(job, GP_FIELD_PRECISION) && gp_whole(job, GP_FIELD_PRECISION) == PRECISION_FP32;
+    int64_t attention = gp_known(job, GP_FIELD_ATTENTION) ? gp_whole(job, GP_FIELD_ATTENTION) : GP_CHOICE_ATTENTION_FLASH;
+    bool fp32_compute = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP32);
     recipe->framework = framework_of(job);
     recipe->kernels = kernels_of(job, recipe->framework);
     set_trained_weights(job, model, recipe);
@@ -268,13 +270,13 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->loss = loss_of(job);
     recipe->numerics = numerics_of(job, recipe);
     recipe->activation_bytes = fp32_compute ? 4 : 2;
-    recipe->flash = attention != ATTENTION_EAGER;
+    recipe->flash = attention != GP_CHOICE_ATTENTION_EAGER;
     recipe->keeps_inputs = recipe->packed_frozen;
     recipe->autocast_adapters = gp_known(job, GP_FIELD_AUTOCAST) ? gp_whole(job, GP_FIELD_AUTOCAST) != 0
                                                                  : recipe->framework->hugging_face && !fp32_compute;
     recipe->plain_adapter = is_plain_adapter(job);
     recipe->expanded_kv = recipe->kernels == GP_KERNELS_EAGER &&
-                          (recipe->framework->expands_kv || attention != ATTENTION_FLASH);
+                          (recipe->framework->expands_kv || attention != GP_CHOICE_ATTENTION_FLASH);
     recipe->mean_keeps_input =
         gp_known(job, GP_FIELD_RMSNORM_SAVES_INPUT) && gp_whole(job, GP_FIELD_RMSNORM_SAVES_INPUT) != 0;
     recipe->core_only = recipe->framework->main_gradients;
@@ -305,11 +307,19 @@ static bool computes_prompt_logits(const char *version) {
 }
 
 static gp_engine_kind engine_of(const gp_job *job) {
-    enum { LLAMA_CPP = 3, IK_LLAMA_CPP = 4, TRANSFORMERS = 5, MLX = 12, TGI = 13, LMDEPLOY = 14 };
-    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : 0;
-    if (engine == LLAMA_CPP || engine == IK_LLAMA_CPP) return GP_ENGINE_LLAMA_CPP;
-    bool library = (engine >= TRANSFORMERS && engine <= MLX) || engine > LMDEPLOY;
-    return library ? GP_ENGINE_TRANSFORMERS : GP_ENGINE_PAGED;
+    switch (gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : GP_CHOICE_ENGINE_VLLM) {
+    case GP_CHOICE_ENGINE_LLAMA_CPP:
+    case GP_CHOICE_ENGINE_IK_LLAMA_CPP:
+        return GP_ENGINE_LLAMA_CPP;
+    case GP_CHOICE_ENGINE_VLLM:
+    case GP_CHOICE_ENGINE_SGLANG:
+    case GP_CHOICE_ENGINE_TENSORRT_LLM:
+    case GP_CHOICE_ENGINE_TGI:
+    case GP_CHOICE_ENGINE_LMDEPLOY:
+        return GP_ENGINE_PAGED;
+    default:
+        return gp_whole(job, GP_FIELD_ENGINE) < 0 ? GP_ENGINE_PAGED : GP_ENGINE_TRANSFORMERS;
+    }
 }
 
 /* Engines that go by a share of memory, with the defaults of their own options: gpu_memory_utilization (vllm/config),
@@ -318,7 +328,8 @@ static gp_engine_kind engine_of(const gp_job *job) {
 static const struct {
     int64_t engine; /* choice of infer.engine */
     double share;
-} shares[] = {{0, 0.9}, {1, 0.88}, {2, 0.9}, {13, 0}, {14, 0.8}};
+} shares[] = {{GP_CHOICE_ENGINE_VLLM, 0.9}, {GP_CHOICE_ENGINE_SGLANG, 0.88}, {GP_CHOICE_ENGINE_TENSORRT_LLM, 0.9},
+            {GP_CHOICE_ENGINE_TGI, 0}, {GP_CHOICE_ENGINE_LMDEPLOY, 0.8}};
 enum { SHARE_COUNT = sizeof shares / sizeof shares[0] };
 
 static int share_row(const gp_job *job) {
@@ -342,7 +353,7 @@ static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
     const double large_bytes = 70.0 * (double)GP_GIB, whole_context = 32768, chunk = 2048;
     const gp_gpu_row *row = gp_catalog_find_gpu(job->gpu.custom ? job->gpu.like : job->gpu.name);
     int release = minor_version(text_of(job, GP_FIELD_ENGINE_VERSION), "0.");
-    bool vllm = gp_whole(job, GP_FIELD_ENGINE) == 0, old = vllm && release >= 0 && release < 8;
+    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM), old = vllm && release >= 0 && release < 8;
     double bytes = job->gpu.memory_gib * (double)GP_GIB;
     if (!(bytes > 0) && row != NULL) bytes = (double)row->memory_bytes;
     bool large = !old && bytes >= large_bytes && (row == NULL || strstr(row->name, "A100") == NULL);

@@ -45,11 +45,13 @@ static void write_binding(gp_writer *writer, const gp_plan *plan) {
     gp_write_text(writer, "phase", gp_phase_key(plan->stages[plan->peak.stage].peak_phase));
     gp_write_bytes(writer, "bytes", plan->binding_bytes);
     gp_write_bytes(writer, "peak_bytes", peak);
-    gp_write_bytes(writer, "usable_bytes", usable);
-    if (peak > usable)
-        gp_write_bytes(writer, "over_bytes", peak - usable);
-    else
-        gp_write_bytes(writer, "spare_bytes", usable - peak);
+    if (gp_device_is_measured(&plan->device)) {
+        gp_write_bytes(writer, "usable_bytes", usable);
+        if (peak > usable)
+            gp_write_bytes(writer, "over_bytes", peak - usable);
+        else
+            gp_write_bytes(writer, "spare_bytes", usable - peak);
+    }
     gp_write_close(writer, '}');
 }
 
@@ -89,7 +91,7 @@ static void write_hardware(gp_writer *writer, const gp_plan *plan) {
     gp_write_whole(writer, "count", plan->layout.gpus);
     gp_write_whole(writer, "per_node", plan->layout.per_node);
     gp_write_known(writer, "capacity_bytes", (double)device->capacity_bytes);
-    gp_write_bytes(writer, "usable_bytes", device->usable_bytes);
+    if (gp_device_is_measured(device)) gp_write_bytes(writer, "usable_bytes", device->usable_bytes);
     gp_write_known(writer, "nominal_gb", device->nominal_gb);
     if (device->row != NULL) gp_write_known_text(writer, "source", device->row->source);
     gp_write_close(writer, '}');
@@ -123,14 +125,17 @@ static void write_parallel(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
-static void write_cache(gp_writer *writer, const gp_kv_figures *kv) {
+static void write_cache(gp_writer *writer, const gp_plan *plan) {
+    const gp_kv_figures *kv = &plan->kv;
     gp_write_open(writer, "kv", '{');
     gp_write_bytes(writer, "bytes_per_token", kv->bytes_per_token);
     gp_write_bytes(writer, "bytes", kv->bytes);
-    gp_write_bytes(writer, "max_tokens", kv->max_tokens);
-    gp_write_bytes(writer, "max_context", kv->max_context);
-    gp_write_bytes(writer, "max_concurrency", kv->max_concurrency);
-    gp_write_bytes(writer, "pool_bytes", kv->pool_bytes);
+    if (gp_device_is_measured(&plan->device)) {
+        gp_write_bytes(writer, "max_tokens", kv->max_tokens);
+        gp_write_bytes(writer, "max_context", kv->max_context);
+        gp_write_bytes(writer, "max_concurrency", kv->max_concurrency);
+        gp_write_bytes(writer, "pool_bytes", kv->pool_bytes);
+    }
     gp_write_close(writer, '}');
 }
 
@@ -162,14 +167,14 @@ static void write_time(gp_writer *writer, const gp_time_figures *time) {
 }
 
 void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const char *link) {
-    gp_write_text(writer, "verdict", gp_verdict_key(plan->verdict));
+    gp_write_text(writer, "verdict", gp_verdict_key(plan, plan->verdict));
     write_binding(writer, plan);
     write_solutions(writer, plan);
     gp_report_model(writer, plan, brief);
     if (!brief) write_hardware(writer, plan);
     write_parallel(writer, plan);
     gp_report_memory(writer, plan, brief);
-    if (!gp_is_training(&plan->job)) write_cache(writer, &plan->kv);
+    if (!gp_is_training(&plan->job)) write_cache(writer, plan);
     if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);

@@ -53,7 +53,7 @@ static void write_cost(gp_writer *writer, const gp_cost *cost) {
     gp_write_close(writer, '}');
 }
 
-static void write_knob(gp_writer *writer, const gp_knob *knob) {
+static void write_knob(gp_writer *writer, const gp_plan *plan, const gp_knob *knob) {
     gp_write_open(writer, NULL, '{');
     gp_write_text(writer, "id", knob->id);
     gp_write_open(writer, "set", '{');
@@ -64,13 +64,13 @@ static void write_knob(gp_writer *writer, const gp_knob *knob) {
     gp_write_close(writer, '}');
     gp_write_whole(writer, "saves_bytes", knob->saves_bytes);
     gp_write_bytes(writer, "peak_bytes_after", knob->peak_bytes_after);
-    gp_write_text(writer, "verdict_after", gp_verdict_key(knob->verdict_after));
+    gp_write_text(writer, "verdict_after", gp_verdict_key(plan, knob->verdict_after));
     write_cost(writer, &knob->cost);
     gp_write_close(writer, '}');
 }
 
 void gp_report_advice(gp_writer *writer, const gp_plan *plan) {
     gp_write_open(writer, "advice", '[');
-    for (int i = 0; i < plan->knob_count; i++) write_knob(writer, &plan->knobs[i]);
+    for (int i = 0; i < plan->knob_count; i++) write_knob(writer, plan, &plan->knobs[i]);
     gp_write_close(writer, ']');
 }

@@ -124,7 +124,7 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
     gp_write_bytes(writer, "low_bytes", plan->peak.low_bytes);
     gp_write_bytes(writer, "high_bytes", plan->peak.high_bytes);
     gp_write_known(writer, "capacity_bytes", (double)plan->device.capacity_bytes);
-    gp_write_bytes(writer, "usable_bytes", plan->device.usable_bytes);
+    if (gp_device_is_measured(&plan->device)) gp_write_bytes(writer, "usable_bytes", plan->device.usable_bytes);
     write_meters(writer, worst);
     gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);

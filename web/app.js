@@ -32,6 +32,13 @@ const ANNOUNCE_DELAY_MS = 500;
 /* Up to so many columns the table of the memory tab stands beside the chart. */
 const NARROW_STAGES = 3;
 
+/** @param {Context} context */
+function announcement(context) {
+  const { words, stale, basis, errors } = context;
+  if (!stale) return verdictText(context);
+  return words.t(basis === 'example' ? 'verdict.none' : basis === 'readable' ? 'verdict.readable' : 'verdict.stale', { count: errors.length });
+}
+
 export class App {
   /** @type {'GiB' | 'GB'} */
   unit = 'GiB';
@@ -119,6 +126,7 @@ export class App {
   /** @param {Context} context */
   drawResult(context) {
     byId('result').classList.toggle('is-stale', context.stale);
+    byId('app').classList.toggle('is-unanswered', context.basis === 'example');
     fill(byId('verdict'), verdictView(context));
     fill(byId('bars'), barView(context));
     fill(byId('ledgers'), ledgersView(context));
@@ -137,7 +145,7 @@ export class App {
     this.announceTimer = window.setTimeout(() => {
       const { context, words } = this;
       if (!context) return;
-      byId('announcer').textContent = context.stale ? words.t('verdict.stale', { count: context.errors.length }) : verdictText(context);
+      byId('announcer').textContent = announcement(context);
     }, ANNOUNCE_DELAY_MS);
   }
 

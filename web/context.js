@@ -26,7 +26,7 @@ export function createContext({ answer, job, words, format, fields }) {
     const row = assumed.get(path);
     if (isOpen) return solved ?? row?.args.value ?? stated;
     if (path.startsWith('model.')) return report.model[path.slice(6)] ?? undefined;
-    if (path === 'hardware.gpu.memory_gib') return Math.round((report.hardware.capacity_bytes / 2 ** 30) * 100) / 100;
+    if (path === 'hardware.gpu.memory_gib') return report.hardware.capacity_bytes === undefined ? undefined : Math.round((report.hardware.capacity_bytes / 2 ** 30) * 100) / 100;
     return typed(row?.args.value, fields.get(path)) ?? solved ?? fields.get(path)?.default ?? undefined;
   }
 
@@ -34,6 +34,7 @@ export function createContext({ answer, job, words, format, fields }) {
     report, other, errors, warnings, job: planned, words, format, value, given,
     ledger: planned.ledger === 'textbook' ? 'textbook' : 'detailed',
     stale: errors.length > 0,
+    basis: answer.basis,
     field: (path) => fields.get(path),
     origin(path) {
       const stated = given(path);

@@ -5,13 +5,13 @@ import { startEngine } from './engine-client.js';
 import { allFields } from './fields.js';
 import { createFormat } from './format.js';
 import { chooseLanguage, createTranslator, languages } from './i18n.js';
-import { gpuLabel, modelLabel } from './job.js';
+import { gpuLabel } from './job.js';
 import { answer } from './planner.js';
 import { oneOf } from './preferences.js';
 import { startTheme, THEMES } from './theme.js';
 import { barView } from './views/bar.js';
-import { sentenceOf, valueWords } from './views/terms.js';
-import { verdictView } from './views/verdict.js';
+import { modelName, sentenceOf, valueWords } from './views/terms.js';
+import { noVerdict, verdictView } from './views/verdict.js';
 import { examples } from './worked-examples.js';
 
 /** @typedef {import('./types').Context} Context */
@@ -39,7 +39,7 @@ function jobLine({ words, format, job, report, value }) {
   const kind = job.task === 'infer' ? 'infer' : 'train';
   const print = (/** @type {string} */ path) => valueWords({ words, format }, path, value(path));
   return words.t(`embed.job.${kind}`, {
-    task: words.t(`choice.task.${job.task}`), model: modelLabel(job.model) || String(report.model.name ?? ''),
+    task: words.t(`choice.task.${job.task}`), model: modelName({ report, format, job }),
     gpu: gpuLabel(value('hardware.gpu')), count: report.hardware.count,
     seq_len: print('train.seq_len'), micro_batch: print('train.micro_batch'),
     context: print('infer.context'), concurrency: print('infer.concurrency'),
@@ -57,23 +57,24 @@ function draw(engine, settings) {
   const fallback = examples[0].variants[0].job;
   /** @type {ReturnType<typeof engine.decode>} */
   const decoded = location.hash.length > 1 ? engine.decode(location.hash) : { job: fallback };
-  const job = decoded.job && Object.keys(decoded.job).length > 0 ? decoded.job : fallback;
-  const result = answer(engine, job, null, fallback);
+  const isRead = decoded.job !== undefined && Object.keys(decoded.job).length > 0;
+  const result = answer(engine, isRead ? decoded.job ?? fallback : fallback, null, fallback);
+  const isPlanned = isRead && result.basis !== 'example';
   const fields = new Map(allFields(engine.fields()).map((field) => [field.path, field]));
-  const faults = [...(decoded.errors ?? []), ...result.errors];
+  const faults = [...(decoded.errors ?? []), ...(isRead ? result.errors : [])];
   const context = { ...createContext({ answer: result, job: result.planned, words, format: createFormat(settings.lang, 'GiB'), fields }), stale: false };
 
-  document.title = `gpuplan: ${jobLine(context)}`;
+  document.title = isPlanned ? `gpuplan: ${jobLine(context)}` : words.t('top.title.none');
   byId('title').textContent = document.title;
-  byId('job').textContent = jobLine(context);
-  fill(byId('verdict'), asFigure(verdictView(context)));
-  fill(byId('bars'), asFigure(barView(context)));
+  byId('job').textContent = isPlanned ? jobLine(context) : '';
+  fill(byId('verdict'), isPlanned ? asFigure(verdictView(context)) : noVerdict(words.t('embed.no_plan')));
+  fill(byId('bars'), isPlanned ? asFigure(barView(context)) : null);
   fill(byId('notices'),
     settings.unknown.map(([name, value]) => h('li', {}, words.t('embed.unknown_setting', { name, value }))),
-    faults.length > 0 ? h('li', {}, words.t('embed.bad_plan')) : null,
+    isPlanned && faults.length > 0 ? h('li', {}, words.t('embed.bad_plan')) : null,
     faults.map((row) => h('li', {}, row.path, ' ', sentenceOf(context, 'error', row))));
   const address = new URL('index.html', location.href);
-  address.hash = result.link;
+  address.hash = isPlanned ? result.link : location.hash;
   fill(byId('foot'), h('a', { href: address.href, target: '_blank', rel: 'noopener' }, words.t('embed.open')));
   byId('embed').classList.toggle('is-min', settings.ui === 'min');
   byId('embed').hidden = false;

@@ -1,4 +1,4 @@
-/* From a job to what the page shows: the report, or the errors beside the last good report. */
+/* From a job to what the page shows: the report, or the errors beside another report. */
 import { withValue } from './job.js';
 
 /** @typedef {import('./types').Job} Job @typedef {import('./types').Report} Report */
@@ -12,6 +12,8 @@ import { withValue } from './job.js';
  * @property {Diagnostic[]} errors   what is wrong with the job as it stands
  * @property {Diagnostic[]} warnings
  * @property {string} link
+ * @property {'job' | 'before' | 'readable' | 'example'} basis what the report answers: the job, what it was before, what
+ *   can be read of it, or an example that has nothing to do with it and only fills the form
  */
 
 /**
@@ -24,8 +26,11 @@ import { withValue } from './job.js';
 export function answer(engine, job, last, fallback) {
   const report = engine.plan(job);
   if (!report.errors) return goodAnswer(engine, job, report);
-  const kept = last ?? nearestAnswer(engine, job, report.errors) ?? answer(engine, fallback, null, fallback);
-  return { ...kept, errors: report.errors, warnings: report.warnings ?? [], link: engine.link(job) };
+  const problems = { errors: report.errors, warnings: report.warnings ?? [], link: engine.link(job) };
+  if (last) return { ...last, ...problems, basis: 'before' };
+  const readable = nearestAnswer(engine, job, report.errors);
+  if (readable) return { ...readable, ...problems, basis: 'readable' };
+  return { ...answer(engine, fallback, null, fallback), ...problems, basis: 'example' };
 }
 
 /** @param {Engine} engine @param {Job} job @param {Report} report @returns {Answer} */
@@ -34,7 +39,7 @@ function goodAnswer(engine, job, report) {
   const other = engine.plan({ ...withFixed(job, report), ledger: otherLedger });
   return {
     report, planned: job, other: other.errors ? null : other,
-    errors: [], warnings: report.warnings ?? [], link: report.link,
+    errors: [], warnings: report.warnings ?? [], link: report.link, basis: 'job',
   };
 }
 

@@ -30,7 +30,7 @@ export function createStore({ engine, initial, onChange }) {
     cancelAnimationFrame(frame);
     frame = 0;
     const result = answer(engine, job, last, initial);
-    last = result;
+    last = result.basis === 'job' || result.basis === 'before' ? result : null;
     onChange(result, job, linkFaults);
   }
   function schedule() {

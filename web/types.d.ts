@@ -41,8 +41,9 @@ export interface Memory {
   peak_bytes: number;
   low_bytes: number;
   high_bytes: number;
-  capacity_bytes: number;
-  usable_bytes: number;
+  /** Absent on a host of unknown size, like usable_bytes. */
+  capacity_bytes?: number;
+  usable_bytes?: number;
   meters?: { [meter: string]: number };
   host_bytes?: number;
   saved_bytes?: number;
@@ -69,7 +70,7 @@ export interface Knob {
   cost: { kind: string; low?: number; high?: number; source?: string };
 }
 
-export type Verdict = 'fits' | 'tight' | 'no';
+export type Verdict = 'fits' | 'tight' | 'no' | 'unknown';
 
 export interface Report {
   gpuplan: number;
@@ -80,7 +81,7 @@ export interface Report {
   verdict: Verdict;
   binding: {
     item: string; stage: number; phase: Phase; bytes: number;
-    peak_bytes: number; usable_bytes: number; over_bytes?: number; spare_bytes?: number;
+    peak_bytes: number; usable_bytes?: number; over_bytes?: number; spare_bytes?: number;
   };
   solved?: { [field: string]: string | number };
   fails_at?: { [field: string]: number };
@@ -88,7 +89,7 @@ export interface Report {
   model: { [key: string]: string | number | boolean };
   hardware: {
     gpu: string; count: number; per_node: number;
-    capacity_bytes: number; usable_bytes: number; nominal_gb: number; source?: string;
+    capacity_bytes?: number; usable_bytes?: number; nominal_gb?: number; source?: string;
   };
   parallel: { [key: string]: string | number | boolean };
   memory: Memory;
@@ -157,6 +158,7 @@ export interface Context {
   words: Translator;
   format: Format;
   stale: boolean;
+  basis: import('./planner.js').Answer['basis'];
   errors: Diagnostic[];
   warnings: Diagnostic[];
   /** The value in force: given, solved or assumed. */

@@ -91,11 +91,19 @@ static void setting_value(gp_buffer *buffer, const cJSON *value) {
     else gp_json_print(buffer, value, false);
 }
 
+/* True for a setting that stays what the solver found. */
+static bool is_held(const cJSON *row, const cJSON *value) {
+    return cJSON_Compare(value, cJSON_GetObjectItemCaseSensitive(gp_json_at(row, "from"), value->string), true);
+}
+
 /* "train.recompute=full", ready to be typed behind --set. */
-static void settings(gp_buffer *buffer, const cJSON *set) {
+static void settings(gp_buffer *buffer, const cJSON *row) {
     const cJSON *value;
-    cJSON_ArrayForEach(value, set) {
-        if (value != set->child) gp_buffer_text(buffer, " ");
+    const char *mark = "";
+    cJSON_ArrayForEach(value, gp_json_at(row, "set")) {
+        if (is_held(row, value)) continue;
+        gp_buffer_text(buffer, mark);
+        mark = " ";
         const char *text = cJSON_IsString(value) ? value->valuestring : "";
         const char *quote = strpbrk(text, " &;()$'\"") ? "\"" : "";
         gp_buffer_text(buffer, value->string);
@@ -119,8 +127,7 @@ static void knob(gp_table *table, const gp_view *view, const cJSON *row, int num
     gp_view_size(frees, view, saves_bytes < 0 ? -saves_bytes : saves_bytes);
     gp_view_size(gp_table_cell(table, 3), view, gp_json_number(row, "peak_bytes_after"));
     const char *after = gp_json_text(row, "verdict_after");
-    const gp_style style = strcmp(after, "fits") == 0 ? GP_GOOD : strcmp(after, "tight") == 0 ? GP_CAREFUL : GP_BAD;
-    gp_styled(gp_table_cell(table, 4), view, style, gp_message_of(view->language, "cli.fits", after));
+    gp_styled(gp_table_cell(table, 4), view, gp_verdict_style(after), gp_message_of(view->language, "cli.fits", after));
     cost(gp_table_cell(table, 5), view, row);
 }
 
@@ -134,12 +141,23 @@ static void knobs(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
     gp_table_row(&table);
     for (int i = 0; i < 6; i++) gp_buffer_text(gp_table_cell(&table, i), gp_message(view->language, headings[i]));
     int number = 0;
+    bool holds = false;
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) {
         knob(&table, view, row, ++number);
-        settings(gp_table_note(&table), gp_json_at(row, "set"));
+        settings(gp_table_note(&table), row);
+        const cJSON *value;
+        cJSON_ArrayForEach(value, gp_json_at(row, "set")) {
+            holds = holds || is_held(row, value);
+        }
     }
     gp_table_print(&table, buffer, view, true);
+    if (!holds) return;
+    gp_buffer_text(buffer, "  ");
+    gp_style_start(buffer, view, GP_DIM);
+    gp_wrap(buffer, gp_message(view->language, "cli.knobs.held"), 2, 2, view->width);
+    gp_style_end(buffer, view, GP_DIM);
+    gp_buffer_text(buffer, "\n");
 }
 
 void gp_advice_view(gp_buffer *buffer, const gp_view *view, const cJSON *report) {

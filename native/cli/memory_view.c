@@ -51,15 +51,16 @@ static void line_start(gp_buffer *buffer, const gp_view *view, const bar_frame *
     gp_buffer_release(&figure);
 }
 
-/* The peak against what is usable: what is free is shaded, what does not fit is marked. */
+/* The peak against what is usable: what is free is shaded, what does not fit is marked. Without a known size there is
+ * only the peak. */
 static void peak_line(gp_buffer *buffer, const gp_view *view, const bar_frame *frame, double peak_bytes,
                       double usable_bytes) {
     line_start(buffer, view, frame, gp_message(view->language, "cli.memory.peak"), peak_bytes);
-    const double inside_bytes = fmin(peak_bytes, usable_bytes);
+    const double inside_bytes = usable_bytes > 0 ? fmin(peak_bytes, usable_bytes) : peak_bytes;
     const int inside = (int)(inside_bytes / frame->bytes_per_column + 0.5);
     const int whole = (int)(fmax(peak_bytes, usable_bytes) / frame->bytes_per_column + 0.5);
     gp_buffer_repeat(buffer, view->unicode ? "█" : "#", inside);
-    if (peak_bytes > usable_bytes) {
+    if (peak_bytes > inside_bytes) {
         gp_style_start(buffer, view, GP_BAD);
         gp_buffer_repeat(buffer, view->unicode ? "▒" : "!", whole > inside ? whole - inside : 1);
         gp_style_end(buffer, view, GP_BAD);
@@ -156,9 +157,11 @@ static void stage_bars(gp_buffer *buffer, const gp_view *view, const cJSON *stag
         start_bytes += bytes;
     }
     peak_line(buffer, view, &frame, peak_bytes, usable_bytes);
-    line_start(buffer, view, &frame, gp_message(view->language, "cli.memory.usable"), usable_bytes);
-    while (buffer->length > 0 && buffer->text[buffer->length - 1] == ' ') buffer->length--;
-    gp_buffer_text(buffer, "\n");
+    if (usable_bytes > 0) {
+        line_start(buffer, view, &frame, gp_message(view->language, "cli.memory.usable"), usable_bytes);
+        while (buffer->length > 0 && buffer->text[buffer->length - 1] == ' ') buffer->length--;
+        gp_buffer_text(buffer, "\n");
+    }
     absent_items(buffer, view, stage);
 }
 

@@ -25,11 +25,16 @@ static void paragraph(gp_buffer *buffer, const gp_view *view, gp_style style, co
     gp_buffer_release(&text);
 }
 
+gp_style gp_verdict_style(const char *verdict) {
+    if (strcmp(verdict, "unknown") == 0) return GP_PLAIN;
+    return strcmp(verdict, "fits") == 0 ? GP_GOOD : strcmp(verdict, "tight") == 0 ? GP_CAREFUL : GP_BAD;
+}
+
 static void verdict(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     const char *word = gp_json_text(report, "verdict");
     char key[64];
     snprintf(key, sizeof key, "verdict.%s.sentence", word);
-    const gp_style style = strcmp(word, "fits") == 0 ? GP_GOOD : strcmp(word, "tight") == 0 ? GP_CAREFUL : GP_BAD;
+    const gp_style style = gp_verdict_style(word);
     const cJSON *binding = gp_json_at(report, "binding");
     paragraph(buffer, view, style, key, binding);
     paragraph(buffer, view, GP_PLAIN, "cli.plan.range", gp_json_at(report, "memory"));
@@ -81,7 +86,9 @@ static void model_row(gp_table *table, const gp_view *view, const cJSON *report)
 
 static void hardware_row(gp_table *table, const gp_view *view, const cJSON *report) {
     row(table, view, "cli.plan.hardware");
-    gp_view_message(gp_table_cell(table, 1), view, "cli.plan.gpus", "", gp_json_at(report, "hardware"));
+    const cJSON *hardware = gp_json_at(report, "hardware");
+    const char *key = gp_json_has(hardware, "usable_bytes") ? "cli.plan.gpus" : "cli.plan.device";
+    gp_view_message(gp_table_cell(table, 1), view, key, "", hardware);
 }
 
 /* "tensor parallel 4 · ZeRO stage 2 · micro-batch 4": degrees of 1 and what is off go unsaid. */

@@ -13,6 +13,8 @@ void gp_memory_view(gp_buffer *buffer, const gp_view *view, const struct cJSON *
 void gp_advice_view(gp_buffer *buffer, const gp_view *view, const struct cJSON *report); /* advice_view.c */
 void gp_notes_view(gp_buffer *buffer, const gp_view *view, const struct cJSON *report);  /* notes_view.c */
 
+/* The style of a verdict: good, careful, bad, or plain where there is none. */
+gp_style gp_verdict_style(const char *verdict);
 /* A blank line and a heading. */
 void gp_view_heading(gp_buffer *buffer, const gp_view *view, const char *key);
 

@@ -59,7 +59,7 @@ const degrees = { tp: bytes, pp: bytes, dp: bytes };
 
 /** Path in the table of docs/report.md: what its value must be, and the reports that have it. */
 const PLAN = {
-  verdict: [oneOf("fits", "tight", "no"), ALL],
+  verdict: [oneOf("fits", "tight", "no", "unknown"), ALL],
   binding: [shape({ item: oneOf(...ITEM_IDS), stage: bytes, phase: oneOf(...PHASES), bytes, peak_bytes: bytes, usable_bytes: bytes }), ALL],
   solved: [(value) => object(value) && Object.keys(value).length > 0, [REPORTS.training, REPORTS.inference]],
   fails_at: [record(number), [REPORTS.training, REPORTS.inference]],
@@ -83,7 +83,7 @@ const PLAN = {
   time: [shape({ step_s: number, tokens_per_s: number, tokens_per_s_per_gpu: number, bubble: number, efficiency: number }), [REPORTS.textbook]],
   "steps[]": [list(shape({ step: number, id: oneOf("memory", "sharding", "model_parallel", "batch", "precision"), rule: text, numbers: record(number) })), ALL],
   "advice[]": [list(shape({ id: text, set: object, saves_bytes: Number.isSafeInteger, peak_bytes_after: bytes,
-    verdict_after: oneOf("fits", "tight", "no"), cost: shape({ kind: text }) })), ALL],
+    verdict_after: oneOf("fits", "tight", "no", "unknown"), cost: shape({ kind: text }) })), ALL],
   "assumptions[]": [list(diagnostic), ALL],
   link: [(value) => text(value) && value.startsWith("v=1&"), ALL],
 };

@@ -68,6 +68,27 @@ test("the verdict follows from peak, high end and usable memory", () => {
   }
 });
 
+test("a host of unknown memory has a peak and no verdict, room or maximum", () => {
+  const training = { task: "full", model: "gpt2", hardware: { gpu: "cpu" }, train: { framework: "hf-trainer", seq_len: 512 } };
+  const serving = { task: "infer", model: "gpt2", hardware: { gpu: "cpu" }, infer: { engine: "llama.cpp", context: 512 } };
+  for (const job of [training, serving]) {
+    const [unknown, known] = planAll([job, { ...job, hardware: { gpu: "cpu", host_ram_gib: 64 } }]);
+    assert.equal(unknown.verdict, "unknown", say(job));
+    assert.equal(known.verdict, "fits", say(job));
+    assert.equal(unknown.memory.peak_bytes, known.memory.peak_bytes, say(job));
+    const sizes = [unknown.hardware, unknown.memory, unknown.binding].flatMap((part) => Object.keys(part))
+      .filter((key) => ["capacity_bytes", "usable_bytes", "nominal_gb", "spare_bytes", "over_bytes"].includes(key));
+    assert.deepEqual(sizes, [], say(job));
+    assert.ok(unknown.advice.every((knob) => knob.verdict_after === "unknown" && knob.saves_bytes > 0), say(job));
+    assert.equal(known.memory.usable_bytes, 64 * 2 ** 30, say(job));
+  }
+  assert.deepEqual(Object.keys(planAll([serving])[0].kv), ["bytes_per_token", "bytes"]);
+  for (const open of [{ ...training, train: { seq_len: "max" } }, { ...serving, infer: { concurrency: "max" } }, { ...serving, model: { params: "max" } }]) {
+    const [report] = planAll([open]);
+    assert.deepEqual(report.errors.map(({ code, path }) => [code, path]), [["unknown_memory", "hardware.host_ram_gib"]], say(open));
+  }
+});
+
 test("what torch and nvidia-smi would print is in order: allocated <= reserved <= device", () => {
   for (const { job, report } of PLANS) {
     const { allocated_bytes: allocated, reserved_bytes: reserved, device_bytes: device } = report.memory.meters;

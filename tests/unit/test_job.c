@@ -11,6 +11,7 @@
 
 #include "faults.h"
 #include "job.h"
+#include "job_parts.h"
 
 static gp_diagnostics faults;
 static gp_job job;
@@ -314,6 +315,15 @@ static void test_thousands_of_faults_are_bounded(void **state) {
     assert_int_equal(faults.count + faults.dropped, 30002);
 }
 
+static void test_named_choices_stand_where_the_field_has_them(void **state) {
+    (void)state;
+#define GP_CHOICE(field, name, index, text) \
+    assert_int_equal(gp_choice_find(GP_FIELD_##field, text, strlen(text)), index); \
+    assert_int_equal(GP_CHOICE_##field##_##name, index);
+#include "choices.def"
+#undef GP_CHOICE
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_make_sense),
@@ -331,6 +341,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_keys_name_the_nearest),
         cmocka_unit_test(test_all_faults_are_told_at_once),
         cmocka_unit_test(test_thousands_of_faults_are_bounded),
+        cmocka_unit_test(test_named_choices_stand_where_the_field_has_them),
     };
     return cmocka_run_group_tests_name("job", tests, NULL, drop_tree);
 }

@@ -114,7 +114,7 @@ function chartOptions(context, style) {
     indexAxis: 'y', responsive: true, maintainAspectRatio: false, animation: false, locale: words.lang,
     scales: {
       x: {
-        stacked: true, beginAtZero: true, suggestedMax: report.memory.usable_bytes * 1.02, grid: { color: rule }, border: { display: false },
+        stacked: true, beginAtZero: true, suggestedMax: (report.memory.usable_bytes ?? 0) * 1.02, grid: { color: rule }, border: { display: false },
         afterBuildTicks: (/** @type {any} */ axis) => { axis.ticks = roundTicks(axis.max / unitBytes).map((value) => ({ value: value * unitBytes })); },
         ticks: { color: ink, font: { family }, maxRotation: 0, callback: (/** @type {number} */ value) => `${format.number(value / unitBytes)} ${format.unit}` },
       },
@@ -178,8 +178,8 @@ export function createChart(box) {
       const { words, format, report } = context;
       const rows = rowsOf(context);
       box.style.height = `${Math.max(rows.length * ROW_PX + AXIS_PX, LEAST_PX)}px`;
-      canvas.setAttribute('aria-label', words.t('memory.chart_label', {
-        count: rows.length, peak: format.bytes(report.memory.peak_bytes), usable: format.bytes(report.memory.usable_bytes),
+      canvas.setAttribute('aria-label', words.t(report.memory.usable_bytes === undefined ? 'memory.chart_label.unmeasured' : 'memory.chart_label', {
+        count: rows.length, peak: format.bytes(report.memory.peak_bytes), usable: format.bytes(report.memory.usable_bytes ?? 0),
       }));
       // The numbers are painted first.
       if (isVisible && !frame) frame = requestAnimationFrame(() => {

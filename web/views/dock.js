@@ -13,12 +13,17 @@ export function createDock(dock, original) {
     /** @param {import('../types').Context} context */
     update(context) {
       const { report, words, format } = context;
+      if (context.basis === 'example') {
+        fill(dock);
+        return;
+      }
       const index = worstStage(context);
+      const peak = format.bytes(report.memory.peak_bytes);
       const bar = track(context, report.memory.stages[index], index, barScale(context));
       for (const segment of bar.querySelectorAll('[data-action]')) segment.removeAttribute('data-action');
       fill(dock, h('div', { class: `dock-inner is-${report.verdict}` },
         h('p', {}, h('span', { class: 'shape' }, VERDICT_SHAPES[report.verdict]), ' ', h('strong', {}, words.t(`verdict.${report.verdict}`)), ' ',
-          words.t('dock.numbers', { peak: format.bytes(report.memory.peak_bytes), usable: format.bytes(report.memory.usable_bytes) })), bar));
+          report.memory.usable_bytes === undefined ? peak : words.t('dock.numbers', { peak, usable: format.bytes(report.memory.usable_bytes) })), bar));
     },
   };
 }

@@ -1,6 +1,6 @@
 /* Where a number comes from, as data: views/why.js sets it. Numbers are those of the report. */
 import { inNumbers, inSymbols, symbolsOf } from '../formula.js';
-import { costText, changeText } from './knobs.js';
+import { changedPaths, changeText, costText } from './knobs.js';
 import { stepArguments } from './steps.js';
 import { gpuRange, itemName, itemsAtPeak, phaseName, rowKey, rowName, worstStage } from './terms.js';
 
@@ -90,7 +90,7 @@ function explainPeak(context, index) {
 /** @param {Context} context @returns {Explanation} */
 function explainUsable(context) {
   const { words, format, report, ledger } = context;
-  const { capacity_bytes, usable_bytes, nominal_gb, gpu } = report.hardware;
+  const { capacity_bytes = 0, usable_bytes = 0, nominal_gb = 0, gpu } = report.hardware;
   const isTextbook = ledger === 'textbook';
   return {
     title: words.t('why.usable_title', { gpu }),
@@ -118,7 +118,7 @@ function explainKnob(context, index) {
     meaning: words.t('why.knob_meaning'),
     symbols: words.t('why.knob_symbols'),
     numbers: `${format.exact(knob.peak_bytes_after)} − ${format.exact(before)}`,
-    terms: [...Object.keys(knob.set).map((path) => /** @type {[string, string, string]} */ (['', words.t('why.change'), changeText(context, knob, path)])),
+    terms: [...changedPaths(knob).map((path) => /** @type {[string, string, string]} */ (['', words.t('why.change'), changeText(context, knob, path)])),
       ['', words.t('knobs.costs'), costText(context, knob)],
       ['', words.t('knobs.after'), words.t(`verdict.${knob.verdict_after}`)]],
     source: knob.cost.source,

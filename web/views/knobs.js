@@ -10,9 +10,11 @@ export function knobsView(context) {
   const { report, words } = context;
   const knobs = report.advice ?? [];
   if (knobs.length === 0) return h('p', { class: 'quiet' }, words.t('knobs.none'));
-  return h('table', { class: 'knobs' },
+  const holds = knobs.some((knob) => changedPaths(knob).length < Object.keys(knob.set).length);
+  const table = h('table', { class: 'knobs' },
     h('thead', {}, h('tr', {}, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col' }, words.t(`knobs.${column}`))))),
     h('tbody', {}, knobs.map((knob, index) => knobRow(context, knob, index))));
+  return holds ? h('div', {}, table, h('p', { class: 'quiet' }, words.t('knobs.held'))) : table;
 }
 
 /** @param {Context} context @param {Knob} knob @param {number} index */
@@ -21,13 +23,16 @@ function knobRow(context, knob, index) {
   return h('tr', {},
     h('th', { scope: 'row' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
       h('span', { class: 'knob-name' }, words.t(`knob.${knob.id}`)),
-      h('small', {}, Object.keys(knob.set).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
+      h('small', {}, changedPaths(knob).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
     h('td', { class: knob.saves_bytes < 0 ? 'number is-more' : 'number' },
       why(`knob:${index}`, format.delta(-knob.saves_bytes), words.t('knobs.frees'))),
     h('td', {}, costText(context, knob)),
     h('td', { class: `after is-${knob.verdict_after}` },
       h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[knob.verdict_after]), ' ', words.t(`verdict.${knob.verdict_after}`)));
 }
+
+/** Settings that a knob changes; the others hold what the solver found. @param {Knob} knob */
+export const changedPaths = (knob) => Object.keys(knob.set).filter((path) => knob.set[path] !== knob.from[path]);
 
 /** @param {Context} context @param {Knob} knob @param {string} path */
 export function changeText(context, knob, path) {

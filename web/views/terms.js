@@ -1,11 +1,12 @@
 /* Words and numbers that several views share. */
 import { printArguments } from '../format.js';
+import { modelLabel } from '../job.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Diagnostic} Diagnostic */
 /** @typedef {import('../types').Stage} Stage */
 
 /** Shapes beside the colours of a verdict. @type {Record<string, string>} */
-export const VERDICT_SHAPES = { fits: '✓', tight: '▲', no: '✕' };
+export const VERDICT_SHAPES = { fits: '✓', tight: '▲', no: '✕', unknown: '?' };
 
 /** "GPU 0–7", or "GPU 3". @param {Context} context @param {Stage} stage */
 export function gpuRange({ words }, stage) {
@@ -47,8 +48,14 @@ export function sentenceOf({ words, format }, kind, row) {
 /* A text argument may be a choice of the field, a word of the argument's own, or the path of another field. */
 /** @param {Context['words']} words @param {string} path @param {string} name @param {string} value */
 function argumentWords(words, path, name, value) {
+  if (name === 'choices') return value.split('|').join(words.t('punctuation.list'));
   for (const key of [`choice.${path}.${value}`, `${name}.${value}`, `value.${value}`, `field.${value}`]) if (words.has(key)) return words.t(key);
   return value;
+}
+
+/** What the model is called; one without a name by its size. @param {Pick<Context, 'report' | 'format' | 'job'>} context */
+export function modelName({ report, format, job }) {
+  return modelLabel(job.model) || String(report.model.name ?? format.count(report.params.total));
 }
 
 /** The stage whose peak is the plan's. @param {Context} context */

@@ -1,5 +1,6 @@
 /* The head of the page and every fixed text of the frame. */
 import { byId, fill, h } from '../dom.js';
+import { modelName } from './terms.js';
 
 /** @typedef {import('../types').Context} Context */
 
@@ -12,7 +13,8 @@ const TEXTS = {
 /** @param {Context} context @param {{ theme: string, share: import('./share.js').Share }} page */
 export function drawTop(context, { theme, share }) {
   const { words, format, report } = context;
-  document.title = words.t('top.title', { verdict: words.t(`verdict.${report.verdict}`), model: String(report.model.name ?? ''), gpu: report.hardware.gpu, count: report.hardware.count });
+  document.title = context.basis === 'example' ? words.t('top.title.none')
+    : words.t('top.title', { verdict: words.t(`verdict.${report.verdict}`), model: modelName(context), gpu: report.hardware.gpu, count: report.hardware.count });
   for (const [id, key] of Object.entries(TEXTS)) byId(id).textContent = words.t(key);
   byId('tablist').setAttribute('aria-label', words.t('tabs.title'));
   byId('knobs-title').textContent = words.t('knobs.title');

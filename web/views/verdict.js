@@ -6,7 +6,7 @@ import { gpuRange, itemName, phaseName, valueWords, VERDICT_SHAPES, worstStage }
 
 /** @param {Context} context */
 export function verdictText({ report, words, format }) {
-  const { peak_bytes, usable_bytes, over_bytes = 0, spare_bytes = 0 } = report.binding;
+  const { peak_bytes, usable_bytes = 0, over_bytes = 0, spare_bytes = 0 } = report.binding;
   return words.t(`verdict.${report.verdict}.sentence`, {
     peak_bytes: format.bytes(peak_bytes), usable_bytes: format.bytes(usable_bytes),
     over_bytes: format.bytes(over_bytes), spare_bytes: format.bytes(spare_bytes),
@@ -17,6 +17,7 @@ export function verdictText({ report, words, format }) {
 export function verdictView(context) {
   const { report, words, format, stale } = context;
   const { memory, verdict } = report;
+  if (context.basis === 'example') return noVerdict(words.t('verdict.none', { count: context.errors.length }));
   return h('div', { class: `verdict is-${verdict}${stale ? ' is-stale' : ''}`, 'data-verdict': verdict },
     h('p', { class: 'eyebrow' }, eyebrow(context)),
     h('div', { class: 'verdict-line' },
@@ -29,9 +30,15 @@ export function verdictView(context) {
     h('p', { class: 'verdict-reason' }, reasons(context).join(words.t('punctuation.sentence_gap'))));
 }
 
-/** What the answer is about, or that it belongs to the value before. @param {Context} context */
-function eyebrow({ report, words, stale, errors, ledger }) {
-  if (stale) return words.t('verdict.stale', { count: errors.length });
+/** Where nothing was planned. @param {string} text */
+export function noVerdict(text) {
+  return h('div', { class: 'verdict is-none', 'data-verdict': 'none' },
+    h('p', { class: 'verdict-sentence' }, h('span', { class: 'verdict-words' }, text)));
+}
+
+/** What the answer is about, or that it belongs to another job. @param {Context} context */
+function eyebrow({ report, words, stale, errors, ledger, basis }) {
+  if (stale) return words.t(basis === 'readable' ? 'verdict.readable' : 'verdict.stale', { count: errors.length });
   return words.t('verdict.eyebrow', { gpu: report.hardware.gpu, count: report.hardware.count, ledger: words.t(`choice.ledger.${ledger}`) });
 }
 

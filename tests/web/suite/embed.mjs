@@ -58,6 +58,19 @@ test("a damaged link shows what can be read and says so", async () => {
   });
 });
 
+test("a link that holds no plan gets no verdict, and a way to the planner", async () => {
+  for (const hash of ["nonsense", "v=1&task=full&model=nope-zz&gpu=H100", "v=1&model=%ff%fe", "v=1&task=fill&model=gpt2&gpu=H100"]) {
+    await withPage({ page: `embed.html?lang=en#${hash}` }, async (page) => {
+      assert.equal(await page.getAttribute("[data-verdict]", "data-verdict"), "none", hash);
+      assert.equal(await page.locator("#bars *").count(), 0, hash);
+      assert.equal(await textOf(page, "#verdict"), words.en["embed.no_plan"], hash);
+      assert.ok(await page.locator("#notices li").count() > 0, hash);
+      assert.ok((await page.getAttribute("#foot a", "href")).endsWith(`index.html#${hash}`), hash);
+      assert.doesNotMatch(await textOf(page, "#notices"), /\|/, hash);
+    });
+  }
+});
+
 test("narrow frames do not scroll sideways", async () => {
   await withPage({ page: `embed.html#${link}`, viewport: { width: 320, height: 420 } }, async (page) => {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 320);

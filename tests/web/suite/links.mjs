@@ -60,6 +60,28 @@ test("a link with a value that cannot be planned shows the rest, with the error 
     assert.match(await textOf(page, "#sentence-train-micro_batch-error"), /1 to/);
     assert.equal(await page.inputValue("#sentence-train-micro_batch"), "0");
     assert.equal(await page.locator(".verdict.is-stale").count(), 1);
+    assert.ok((await textOf(page, "#verdict .eyebrow")).includes(words.en["verdict.readable"].split("{")[0].trim()));
+  });
+});
+
+test("a link whose model is not known shows no answer of another job", async () => {
+  await withPage({ page: "index.html#v=1&task=full&model=nope-zz&gpu=H100" }, async (page) => {
+    assert.equal(await verdictOf(page), "none");
+    assert.equal(await page.title(), words.en["top.title.none"]);
+    for (const part of ["#bars", "#ledgers", ".columns", ".tabs", "#notes"]) assert.equal(await page.locator(part).isVisible(), false, part);
+    assert.ok((await textOf(page, "#sentence-model-error")).includes("nope-zz"));
+    await page.evaluate(() => { location.hash = "v=1&task=full&model=gpt2&gpu=H100"; });
+    await settled(page);
+    assert.equal(await verdictOf(page), "fits");
+    assert.match(await page.title(), /gpt2/);
+    assert.equal(await page.locator("#bars").isVisible(), true);
+  });
+});
+
+test("a model without a name is called by its size", async () => {
+  const job = { task: "infer", model: { layers: 2, hidden: 256, heads: 4, vocab: 1000 }, hardware: { gpu: "H100" } };
+  await withPage({ page: `index.html#${linkOf(job)}` }, async (page) => {
+    assert.match(await page.title(), /^gpuplan: \d[\d.]* M on 1 × H100/);
   });
 });
 
@@ -69,7 +91,7 @@ test("a page is shown for whatever stands in the address", async () => {
     for (const hash of hashes) {
       await page.evaluate((text) => { location.hash = text; }, hash);
       await settled(page);
-      assert.ok(["fits", "tight", "no"].includes(await verdictOf(page)), hash.slice(0, 40));
+      assert.ok(["fits", "tight", "no", "none"].includes(await verdictOf(page)), hash.slice(0, 40));
       assert.equal(await page.locator(".problems, .field-error:not([hidden])").count() > 0, hash !== "v=1", hash);
       assert.match(await page.evaluate(() => location.hash), /^#v=1&/, hash.slice(0, 40));
     }
