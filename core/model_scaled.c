@@ -5,7 +5,7 @@
 
 /* HEAD_DIM: of every Llama. EVEN: head counts of published models are multiples of 8, so that a node of 8 GPUs can
  * share them out; the smallest models have 1, 2 or 4. */
-enum { HEAD_DIM = 128, EVEN = 8, SMALL_COUNTS = 3, HEADS_MOST = 16384, MEMBERS = 1 << 14 };
+enum { HEAD_DIM = 128, EVEN = 8, SMALL_COUNTS = 3, HEADS_MOST = 16384, LAYERS_MOST = 1024 };
 
 /* Width and depth of the published line: Touvron et al. 2023, arXiv:2302.13971, table 2 (7B … 65B); Llama 3.2 1B;
  * Grattafiori et al. 2024, arXiv:2407.21783, table 3 (70B, 405B). */
@@ -76,9 +76,10 @@ static void member(const gp_family *family, int64_t number, gp_shape *shape) {
     shape->model_type = "llama";
 }
 
-/* The last number whose width stays a dimension. */
+/* The last number whose width stays a dimension, or depth a model. */
 static int64_t last_member(const gp_family *family) {
-    int64_t low = 1, high = MEMBERS;
+    if (family->hidden > 0) return LAYERS_MOST;
+    int64_t low = 1, high = HEADS_MOST;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         if (width_of(family, middle) <= GP_WIDTH_MOST)

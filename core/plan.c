@@ -172,6 +172,16 @@ bool gp_plan_measure(gp_plan *plan) {
     return false;
 }
 
+void gp_plan_explain(gp_plan *plan) {
+    gp_diagnostics *rows = &plan->diagnostics;
+    if (gp_has_errors(rows)) return;
+    if (rows->count == GP_DIAGNOSTICS_MAX) rows->count--;
+    for (int i = 0; i < plan->scratch.count && rows->count < GP_DIAGNOSTICS_MAX; i++)
+        if (gp_code_severity(plan->scratch.rows[i].code) == GP_SEVERITY_ERROR)
+            rows->rows[rows->count++] = plan->scratch.rows[i];
+    if (!gp_has_errors(rows)) gp_diagnose(rows, GP_CODE_UNSOLVED, "");
+}
+
 void gp_plan_release(gp_plan *plan) {
     free(plan->stages);
     plan->stages = NULL;

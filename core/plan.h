@@ -128,6 +128,10 @@ uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phas
 /* Key of a verdict on the plan's device: "fits"; "unknown" on a host of unknown size. */
 const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict);
 
+/* Makes sure that a plan which could not be made says why: errors of the last attempt when there are no others, at the
+ * least UNSOLVED. */
+void gp_plan_explain(gp_plan *plan);
+
 /* Releases what the plan owns, not the plan itself. */
 void gp_plan_release(gp_plan *plan);
 

@@ -105,7 +105,7 @@ static uint64_t climb(const ladder *state, uint64_t least, uint64_t most, uint64
 
 /* Where the family of models goes over to more heads and layers, a size may need less than one just below it. */
 static uint64_t larger_size_that_fits(const ladder *state, uint64_t value) {
-    enum { LOOKS = 16, PART = 32 };
+    enum { LOOKS = 8, PART = 32 };
     uint64_t usable = state->plan->device.usable_bytes;
     for (uint64_t i = 1; state->field == GP_FIELD_TOTAL && i <= LOOKS; i++) {
         uint64_t larger = value + value * i / PART;
@@ -263,17 +263,21 @@ static bool settle_count(gp_plan *plan, gp_field field) {
     return true;
 }
 
-/* The smallest model that has the stated dimensions, in steps; 0 after an error row. */
+/* The smallest model that has the stated dimensions, in steps; 0 after an error row: where width, depth and feed-forward
+ * block are all stated, there is nothing left to grow. */
 static uint64_t least_size(gp_plan *plan) {
-    enum { FAR = 64 };
-    gp_model *model = &plan->model;
+    const gp_model_request *request = &plan->job.model;
+    if (request->layers > 0 && request->hidden > 0 && (request->ffn > 0 || request->has_moe)) {
+        gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_NOT_SOLVABLE, "model.params"), "value", "max");
+        return 0;
+    }
     set_size(&plan->job, 1, false);
-    if (!gp_model_build(&plan->job, model, &plan->scratch)) return 0;
-    uint64_t smallest = model->total_params, steps = gp_div_ceil(smallest, PARAMS_STEP);
-    set_size(&plan->job, steps * FAR < PARAMS_MOST ? steps * FAR : PARAMS_MOST, false);
-    if (gp_model_build(&plan->job, model, &plan->scratch) && model->total_params > smallest) return steps;
-    gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_NOT_SOLVABLE, "model.params"), "value", "max");
-    return 0;
+    gp_diagnostics_clear(&plan->scratch);
+    if (!gp_model_build(&plan->job, &plan->model, &plan->scratch)) {
+        gp_plan_explain(plan);
+        return 0;
+    }
+    return gp_div_ceil(plan->model.total_params, PARAMS_STEP);
 }
 
 /* Sets the value found and makes the choices for it. */
@@ -295,7 +299,6 @@ bool gp_solve_maximum(gp_plan *plan) {
     gp_field field = gp_solve_maximised(&plan->job);
     uint64_t fails_at = 0, least = 1, most = PARAMS_MOST, value = 0;
     if (field == GP_FIELD_TOTAL) {
-        gp_diagnostics_clear(&plan->scratch);
         least = least_size(plan);
         if (least == 0) return false;
     } else {

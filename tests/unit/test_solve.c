@@ -262,11 +262,94 @@ static void test_a_sequence_that_does_not_divide(void **state) {
 #undef UNEVEN
 }
 
+/* A family's own dimensions would not split or stack as the job asks; those tried for it do. */
+static void test_largest_model_with_stated_dimensions(void **state) {
+    (void)state;
+    static const char *const jobs[] = {
+        "{\"task\":\"infer\",\"model\":{\"params\":\"max\",\"layers\":32},\"hardware\":{\"gpu\":\"H100\"}}",
+        "{\"task\":\"infer\",\"model\":{\"params\":\"max\",\"hidden\":4096},\"hardware\":{\"gpu\":\"H100\"}}",
+        "{\"task\":\"infer\",\"model\":{\"params\":\"max\",\"kv_heads\":8},\"hardware\":{\"gpu\":\"H100\"}}",
+        "{\"task\":\"infer\",\"model\":{\"params\":\"max\"},\"hardware\":{\"gpu\":\"H100\",\"count\":2},\"infer\":{\"tp\":2}}",
+        "{\"task\":\"full\",\"model\":{\"params\":\"max\"},\"hardware\":{\"gpu\":\"H100\",\"count\":8},\"train\":{\"tp\":8,"
+        "\"recompute\":\"full\",\"zero\":0}}",
+        "{\"task\":\"full\",\"model\":{\"params\":\"max\"},\"hardware\":{\"gpu\":\"H100\",\"count\":8},\"train\":{\"pp\":2,"
+        "\"tp\":4,\"recompute\":\"full\",\"zero\":0}}",
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        assert_maximum(jobs[i], GP_FIELD_TOTAL, "model.params");
+        planned *p = planned_of(jobs[i]);
+        assert_true(planned_solution(p, GP_FIELD_TOTAL)->value > 20e9);
+        planned_free(p);
+    }
+    planned *p = planned_of("{\"task\":\"infer\",\"model\":{\"params\":\"max\",\"layers\":32,\"hidden\":4096,\"ffn\":11008},"
+                            "\"hardware\":{\"gpu\":\"H100\"}}");
+    assert_false(p->made);
+    assert_true(planned_has(p, GP_CODE_NOT_SOLVABLE, "model.params"));
+    planned_free(p);
+}
+
+static void test_a_plan_that_fails_says_why(void **state) {
+    (void)state;
+    planned *p = planned_of("{\"task\":\"infer\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"L4\"}}");
+    gp_diagnostics_clear(&p->plan.diagnostics);
+    gp_diagnostics_clear(&p->plan.scratch);
+    gp_plan_explain(&p->plan);
+    assert_true(planned_has(p, GP_CODE_UNSOLVED, ""));
+    gp_diagnostics_clear(&p->plan.diagnostics);
+    for (int i = 0; i < GP_DIAGNOSTICS_MAX; i++) gp_diagnose(&p->plan.diagnostics, GP_CODE_DEFAULT_VALUE, "task");
+    gp_diagnose(&p->plan.scratch, GP_CODE_NO_HEADROOM, "");
+    gp_diagnose(&p->plan.scratch, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp");
+    gp_plan_explain(&p->plan);
+    assert_true(planned_has(p, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp"));
+    assert_false(planned_has(p, GP_CODE_UNSOLVED, ""));
+    planned_free(p);
+}
+
+/* What follows from the task is the same job when it is written out. */
+static void test_a_derived_framework_written_out(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"pretrain", "full", "lora", "qlora"};
+    for (int i = 0; i < 8; i++) {
+        char job[256], quoted[32], name[24];
+        snprintf(job, sizeof job, "{\"task\":\"%s\",\"model\":\"meta-llama/Llama-3.1-8B\",\"hardware\":{\"gpu\":\"B200\",\"count\":%d},"
+                 "\"train\":{\"recompute\":\"full\"}}", tasks[i % 4], i < 4 ? 1 : 8);
+        planned *p = planned_of(job);
+        gp_setting_text(&p->plan.job, GP_FIELD_FRAMEWORK, name, sizeof name);
+        snprintf(quoted, sizeof quoted, "\"%s\"", name);
+        char *written = job_with(job, "train.framework", quoted);
+        planned *again = planned_of(written);
+        assert_int_equal(again->plan.peak.bytes, p->plan.peak.bytes);
+        assert_int_equal(gp_whole(&again->plan.job, GP_FIELD_MASTER_WEIGHTS), gp_whole(&p->plan.job, GP_FIELD_MASTER_WEIGHTS));
+        if (i == 1) assert_string_equal(name, "deepspeed");
+        if (i == 1) assert_true(gp_whole(&p->plan.job, GP_FIELD_MASTER_WEIGHTS) != 0);
+        free(written);
+        planned_free(p);
+        planned_free(again);
+    }
+}
+
+/* ZeRO-1 fits with two sequences, ZeRO-2 at the same price with four. */
+static void test_open_zero_lets_an_open_batch_grow(void **state) {
+    (void)state;
+    planned *p = planned_of("{\"task\":\"full\",\"ledger\":\"textbook\",\"model\":{\"params\":7e9,\"layers\":32,\"hidden\":4096},"
+                            "\"hardware\":{\"gpu\":\"H100\",\"count\":8},"
+                            "\"train\":{\"micro_batch\":\"auto\",\"global_batch\":256}}");
+    assert_int_equal((int)planned_solution(p, GP_FIELD_ZERO)->value, 2);
+    assert_int_equal((int)planned_solution(p, GP_FIELD_MICRO_BATCH)->value, 4);
+    assert_int_equal(p->plan.layout.grad_accum, 8);
+    assert_int_equal(p->plan.verdict, GP_FITS);
+    planned_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maxima_fit_and_the_next_value_does_not),
         cmocka_unit_test(test_largest_model),
         cmocka_unit_test(test_largest_model_with_open_choices),
+        cmocka_unit_test(test_largest_model_with_stated_dimensions),
+        cmocka_unit_test(test_a_plan_that_fails_says_why),
+        cmocka_unit_test(test_a_derived_framework_written_out),
+        cmocka_unit_test(test_open_zero_lets_an_open_batch_grow),
         cmocka_unit_test(test_the_course_example_takes_zero_2),
         cmocka_unit_test(test_given_fields_stay),
         cmocka_unit_test(test_smallest_peak_when_nothing_fits),
