@@ -1,4 +1,5 @@
 #include "advise.h"
+#include "figures.h"
 #include "knobs.h"
 
 /* True when the request asked for a maximum and the solver filled it. */
@@ -13,10 +14,19 @@ static void hold_solutions(gp_draft *draft) {
     for (int i = 0; i < draft->plan->solution_count; i++) gp_draft_hold(draft, &draft->plan->solutions[i]);
 }
 
+/* A plan of many GPUs may hold sums beyond 2^53 that none of its GPUs does; it would be refused. */
+static bool has_exact_sums(gp_plan *outlook) {
+    if (gp_mul(outlook->peak.high_bytes, (uint64_t)outlook->layout.gpus) <= GP_EXACT_MAX) return true;
+    bool serving = !gp_is_training(&outlook->job);
+    bool exact = gp_plan_measure(outlook) && (!serving || gp_figures_cache(outlook) <= GP_EXACT_MAX);
+    gp_plan_release(outlook);
+    return exact;
+}
+
 /* Plans the draft and fills its knob. False when the change gives no valid job. */
 static bool measure(gp_draft *draft, gp_plan *outlook) {
     gp_knob *knob = draft->knob;
-    if (!gp_solve_outlook(&draft->job, outlook)) return false;
+    if (!gp_solve_outlook(&draft->job, outlook) || !has_exact_sums(outlook)) return false;
     knob->peak_bytes_after = outlook->peak.bytes;
     knob->saves_bytes = (int64_t)draft->plan->peak.bytes - (int64_t)outlook->peak.bytes;
     knob->verdict_after = outlook->verdict;

@@ -164,7 +164,7 @@ static void answer_catalog(call *request) {
     if (gp_report_catalog(request->writer, kind, filter != NULL ? filter : "")) return;
     gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "kind");
     gp_argue_text(row, "value", kind);
-    gp_argue_text(row, "choices", "models, gpus, fields, formulas");
+    gp_argue_text(row, "choices", "models, gpus, instances, links, fields, formulas");
     write_faults(request);
 }
 

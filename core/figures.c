@@ -25,7 +25,7 @@ static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
 
 /* Cache of the job's sequences: each stage's cache without the copies of KV heads that tensor parallelism makes, for as
  * many sequences as there are over all replicas, some of which may have one less than the others or none. */
-static uint64_t job_cache(const gp_plan *plan) {
+uint64_t gp_figures_cache(const gp_plan *plan) {
     double bytes = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
@@ -75,7 +75,7 @@ static uint64_t solved_or_largest(gp_plan *plan, gp_field field) {
 void gp_figures_kv(gp_plan *plan) {
     plan->kv.bytes_per_token = gp_kv_bytes_per_token(&plan->job, &plan->model);
     if (plan->kv.bytes_per_token == 0) return;
-    plan->kv.bytes = job_cache(plan);
+    plan->kv.bytes = gp_figures_cache(plan);
     if (!gp_device_is_measured(&plan->device)) return;
     fill_pool(plan);
     plan->kv.max_context = solved_or_largest(plan, GP_FIELD_CONTEXT);

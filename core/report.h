@@ -18,13 +18,16 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
 void gp_report_diagnostics(gp_writer *writer, const char *key, const gp_diagnostics *diagnostics,
                            gp_severity severity);
 
-/* Members of the other operations. kind: "models", "gpus", "fields" or "formulas"; false for another one. */
+/* Members of the other operations. kind: "models", "gpus", "instances", "links", "fields" or "formulas"; false for
+ * another one. */
 bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter);
 /* Formulas with this id, or of the item with this id; false when there are none. */
 bool gp_report_explain(gp_writer *writer, const char *id);
 
 /* The parts of a plan's report: report_model.c, report_memory.c, report_advice.c. */
 void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief);
+/* Members that name the size of a model: layers, hidden, heads … vocab. */
+void gp_report_shape(gp_writer *writer, const gp_shape *shape);
 void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief);
 void gp_report_steps(gp_writer *writer, const gp_plan *plan);
 void gp_report_advice(gp_writer *writer, const gp_plan *plan);

@@ -24,13 +24,7 @@ static void write_model_row(gp_writer *writer, const gp_model_row *row) {
     gp_write_known_text(writer, "family", row->family);
     gp_write_known_text(writer, "model_type", row->model_type);
     write_params(writer, &model);
-    gp_write_whole(writer, "layers", shape->layers);
-    gp_write_whole(writer, "hidden", shape->hidden);
-    gp_write_whole(writer, "heads", shape->heads);
-    gp_write_whole(writer, "kv_heads", shape->kv_heads);
-    gp_write_whole(writer, "head_dim", shape->head_dim);
-    gp_write_known(writer, "ffn", (double)shape->ffn);
-    gp_write_whole(writer, "vocab", shape->vocab);
+    gp_report_shape(writer, shape);
     gp_write_known(writer, "max_context", (double)shape->max_context);
     gp_write_known(writer, "year", row->release_year);
     gp_write_text(writer, "source", row->source);
@@ -161,12 +155,16 @@ static void write_field(gp_writer *writer, const gp_field_row *row) {
     gp_write_close(writer, '}');
 }
 
+/* An empty filter wants everything. */
+static bool is_wanted(const char *name, const char *filter) {
+    return filter[0] == '\0' || gp_contains_folded(name, strlen(name), filter, strlen(filter));
+}
+
 static void write_fields(gp_writer *writer, const char *filter) {
     gp_write_open(writer, "fields", '[');
     for (int field = 0; field < GP_FIELD_TOTAL; field++) {
         const gp_field_row *row = gp_field_info((gp_field)field);
-        bool wanted = gp_contains_folded(row->path, strlen(row->path), filter, strlen(filter));
-        if (filter[0] == '\0' || wanted) write_field(writer, row);
+        if (is_wanted(row->path, filter)) write_field(writer, row);
     }
     gp_write_close(writer, ']');
 }
@@ -183,8 +181,7 @@ static void write_formulas(gp_writer *writer, const char *filter) {
     gp_write_open(writer, "formulas", '[');
     for (int i = 0; gp_formula_at(i) != NULL; i++) {
         const gp_formula *formula = gp_formula_at(i);
-        bool wanted = gp_contains_folded(formula->id, strlen(formula->id), filter, strlen(filter));
-        if (filter[0] == '\0' || wanted) write_formula(writer, formula);
+        if (is_wanted(formula->id, filter)) write_formula(writer, formula);
     }
     gp_write_close(writer, ']');
 }

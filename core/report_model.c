@@ -71,13 +71,7 @@ static void write_experts(gp_writer *writer, const gp_experts *experts) {
     gp_write_close(writer, '}');
 }
 
-static void write_model(gp_writer *writer, const gp_plan *plan) {
-    const gp_model *model = &plan->model;
-    const gp_shape *shape = &model->shape;
-    gp_write_open(writer, "model", '{');
-    if (model->row != NULL) gp_write_text(writer, "id", model->row->id);
-    gp_write_known_text(writer, "name", model->name);
-    gp_write_known_text(writer, "model_type", shape->model_type);
+void gp_report_shape(gp_writer *writer, const gp_shape *shape) {
     gp_write_whole(writer, "layers", shape->layers);
     gp_write_whole(writer, "hidden", shape->hidden);
     gp_write_whole(writer, "heads", shape->heads);
@@ -85,6 +79,16 @@ static void write_model(gp_writer *writer, const gp_plan *plan) {
     gp_write_whole(writer, "head_dim", shape->head_dim);
     gp_write_known(writer, "ffn", (double)shape->ffn);
     gp_write_whole(writer, "vocab", shape->vocab);
+}
+
+static void write_model(gp_writer *writer, const gp_plan *plan) {
+    const gp_model *model = &plan->model;
+    const gp_shape *shape = &model->shape;
+    gp_write_open(writer, "model", '{');
+    if (model->row != NULL) gp_write_text(writer, "id", model->row->id);
+    gp_write_known_text(writer, "name", model->name);
+    gp_write_known_text(writer, "model_type", shape->model_type);
+    gp_report_shape(writer, shape);
     gp_write_switch(writer, "tied_embeddings", shape->tied_embeddings);
     gp_write_switch(writer, "gated_ffn", shape->gated_ffn);
     gp_write_known(writer, "max_context", (double)shape->max_context);

@@ -280,6 +280,16 @@ static uint64_t least_size(gp_plan *plan) {
     return gp_div_ceil(plan->model.total_params, PARAMS_STEP);
 }
 
+/* Context parallelism divides a sequence evenly: the largest multiple that fits, and the next one. */
+static uint64_t round_to_ranks(const gp_job *job, uint64_t value, uint64_t *fails_at) {
+    uint64_t ranks = gp_known(job, GP_FIELD_CP) ? (uint64_t)gp_whole(job, GP_FIELD_CP) : 1;
+    uint64_t multiple = value - value % ranks;
+    if (ranks <= 1 || (*fails_at == 0 && multiple == value)) return value;
+    *fails_at = multiple > 0 ? multiple + ranks : ranks;
+    if ((double)*fails_at > gp_field_info(GP_FIELD_SEQ_LEN)->max) *fails_at = 0;
+    return multiple > 0 ? multiple : ranks;
+}
+
 /* Sets the value found and makes the choices for it. */
 static bool settle(gp_plan *plan, gp_field field, uint64_t value, uint64_t fails_at) {
     gp_job *job = &plan->job;
@@ -314,5 +324,6 @@ bool gp_solve_maximum(gp_plan *plan) {
         value = largest(&state, least, most, &fails_at);
     }
     plan->job = open;
+    if (field == GP_FIELD_SEQ_LEN) value = round_to_ranks(&open, value, &fails_at);
     return settle(plan, field, value > 0 ? value : least, fails_at);
 }

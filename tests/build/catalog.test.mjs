@@ -1,7 +1,7 @@
 // The catalogue's generator refuses data that it cannot vouch for.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
@@ -53,3 +53,37 @@ for (const [name, file, change, reason] of refused) {
     assert.equal(written, false);
   });
 }
+
+/** Every text of a row that says where its numbers come from, with the row's name. */
+function* sources(value, name = "") {
+  if (value === null || typeof value !== "object") return;
+  const label = value.id ?? value.name ?? value.type ?? name;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "source" || key === "memory_source") yield [label, inner];
+    else yield* sources(inner, label);
+  }
+}
+
+test("every source is a citation: not empty, brackets in pairs, no working notes", () => {
+  const notes = /\b(fetched|public file|published file|scraped|verified|recalled|inferred|not checked|via|todo)\b|\?|HF API|same shapes as [^;]*$|\bscripts\/build_registry/i;
+  let count = 0;
+  for (const file of readdirSync("core/data").filter((name) => name.endsWith(".json"))) {
+    for (const [name, source] of sources(JSON.parse(readFileSync(path.join("core/data", file), "utf8")))) {
+      count++;
+      const where = `${file}, ${name}: ${source}`;
+      assert.equal(source, source.trim(), where);
+      assert.ok(source.length > 5, where);
+      let depth = 0;
+      for (const letter of source) {
+        depth += Number(letter === "(") - Number(letter === ")");
+        assert.ok(depth === 0 || depth === 1, where);
+      }
+      assert.equal(depth, 0, where);
+      assert.doesNotMatch(source, notes, where);
+      assert.doesNotMatch(source, /;\s*;|[;,(]\s*$|count: *$/, where);
+      const pieces = source.split("; ");
+      assert.equal(new Set(pieces).size, pieces.length, where);
+    }
+  }
+  assert.ok(count > 500, String(count));
+});

@@ -256,6 +256,34 @@ static void test_a_prompt_beyond_the_context(void **state) {
 #undef SERVING
 }
 
+/* Each knob is a job that can be planned, sums over a million GPUs included. */
+static void test_knobs_of_a_million_gpus_can_be_planned(void **state) {
+    (void)state;
+    const char *job = "{\"task\":\"infer\",\"model\":\"gpt2-xl\",\"hardware\":{\"gpu\":\"H200\",\"count\":1048576},"
+                      "\"infer\":{\"concurrency\":\"max\"}}";
+    planned *p = planned_of(job);
+    assert_true(p->made);
+    for (int i = 0; i < p->plan.knob_count; i++) {
+        const gp_knob *knob = &p->plan.knobs[i];
+        char *changed = job_with(job, "task", "\"infer\"");
+        for (int k = 0; k < knob->change_count; k++) {
+            const gp_change *change = &knob->changes[k];
+            if (change->field >= GP_FIELD_TOTAL) continue;
+            bool number = gp_field_info((gp_field)change->field)->kind == GP_KIND_WHOLE;
+            char value[GP_CHANGE_BYTES + 2];
+            snprintf(value, sizeof value, number ? "%s" : "\"%s\"", change->to);
+            char *next = job_with(changed, gp_field_info((gp_field)change->field)->path, value);
+            free(changed);
+            changed = next;
+        }
+        planned *after = planned_of(changed);
+        if (!after->made) fail_msg("%s: %s", knob->id, changed);
+        planned_free(after);
+        free(changed);
+    }
+    planned_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_knob_applied_gives_what_it_said),
@@ -266,6 +294,7 @@ int main(void) {
         cmocka_unit_test(test_a_plain_plan_has_no_warnings),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_a_prompt_beyond_the_context),
+        cmocka_unit_test(test_knobs_of_a_million_gpus_can_be_planned),
     };
     return cmocka_run_group_tests_name("advise", tests, NULL, NULL);
 }

@@ -248,6 +248,17 @@ static void test_old_devices_give_way_or_refuse(void **state) {
     free(insisting);
 }
 
+static void test_the_longest_sequence_divides_by_context_parallelism(void **state) {
+    (void)state;
+    planned *p = planned_of("{\"task\":\"pretrain\",\"model\":\"llama-2-7b\",\"hardware\":{\"gpu\":\"H100\",\"count\":24},"
+                            "\"train\":{\"tp\":8,\"cp\":3,\"seq_len\":\"max\"}}");
+    assert_true(p->made);
+    const gp_solution *found = planned_solution(p, GP_FIELD_SEQ_LEN);
+    assert_int_equal((int64_t)found->value % 3, 0);
+    assert_int_equal((int64_t)(found->fails_at - found->value), 3);
+    planned_free(p);
+}
+
 static void test_a_sequence_that_does_not_divide(void **state) {
     (void)state;
 #define UNEVEN(framework) "{\"task\":\"full\",\"model\":\"llama-2-7b\",\"hardware\":{\"gpu\":\"H100\",\"count\":2}," \
@@ -362,6 +373,7 @@ int main(void) {
         cmocka_unit_test(test_impossible_layouts_are_errors),
         cmocka_unit_test(test_count_follows_degrees),
         cmocka_unit_test(test_old_devices_give_way_or_refuse),
+        cmocka_unit_test(test_the_longest_sequence_divides_by_context_parallelism),
         cmocka_unit_test(test_a_sequence_that_does_not_divide),
     };
     return cmocka_run_group_tests_name("solve", tests, NULL, NULL);
