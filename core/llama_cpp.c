@@ -169,7 +169,7 @@ static void widen_for_recurrence(const gp_shape *shape, const gp_layer *layer, d
         state = 4 * (double)layer->recurrent_state * sequences;
     }
     widths->recurrent = fmax(widths->recurrent, width);
-    widths->state_bytes = fmax(widths->state_bytes, state);
+    widths->scan_bytes = fmax(widths->scan_bytes, state);
 }
 
 static void add_workspace(const gp_job *job, const gp_model *model, const gp_layout *layout,
