@@ -184,6 +184,11 @@ static void filters_take_every_word(void **state) {
     assert_true(gp_catalog_gpu_matches(gpu, "nvidia h100"));
     assert_true(gp_catalog_gpu_matches(gpu, "hopper sxm"));
     assert_false(gp_catalog_gpu_matches(gpu, "amd"));
+}
+
+/* A number is memory in GB, too. */
+static void filters_take_memory(void **state) {
+    (void)state;
     const gp_gpu_row *gpu = gp_catalog_find_gpu("H100");
     assert_true(gp_catalog_gpu_matches(gpu, "nvidia 80"));
     assert_true(gp_catalog_gpu_matches(gpu, ">=80") && gp_catalog_gpu_matches(gpu, "<=80GB"));
@@ -211,6 +216,7 @@ int main(void) {
         cmocka_unit_test(every_row_is_found_by_its_own_name),
         cmocka_unit_test(visible_memory_is_near_nominal),
         cmocka_unit_test(filters_take_every_word),
+        cmocka_unit_test(filters_take_memory),
     };
     return cmocka_run_group_tests_name("catalog", tests, NULL, NULL);
 }
