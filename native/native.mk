@@ -29,11 +29,12 @@ $(B)/generated/messages_data.c: $(B)/gen_messages $(MESSAGES)
 	$(Q)$(B)/gen_messages web/i18n $@
 
 # How long the core takes, natively and in WebAssembly.
-bench-core: $(B)/bench_core wasm ## print the speed of the core
+bench-core: $(B)/bench_core $(B)/bench_import wasm ## print the speed of the core
 	$(B)/bench_core
+	$(B)/bench_import
 	$(if $(wildcard tests/bench/core.mjs),node tests/bench/core.mjs)
 
-$(B)/bench_core: $(B)/obj/native/bench_core.o $(B)/libgpuplan.a
+$(B)/bench_core $(B)/bench_import: $(B)/%: $(B)/obj/native/%.o $(B)/libgpuplan.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
