@@ -1,7 +1,8 @@
 /** config.json, indexes and safetensors headers, and files that are none of these. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { readFileSync } from "node:fs";
+import { gzipSync, inflateRawSync } from "node:zlib";
 import { codes, file, importBounded, importFiles } from "./files.mjs";
 import { makeSafetensors } from "./safetensors.mjs";
 import { answerAll, planAll } from "../support/engine.mjs";
@@ -134,4 +135,13 @@ test("an imported model travels in a short link and comes back whole", () => {
   assert.ok(link.length < 600, `${link.length} characters`);
   const [back] = answerAll([{ op: "link", link }]);
   assert.deepEqual(back.job.model, job.model);
+});
+
+test("any inflater that takes the dictionary reads a packed config", () => {
+  const { job } = importFiles([config()]);
+  const [{ link }] = answerAll([{ op: "link", job }]);
+  const source = readFileSync("core/deflate_dictionary.c", "utf8");
+  const dictionary = [...source.slice(source.indexOf("[] =")).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => JSON.parse(`"${text}"`)).join("");
+  const packed = Buffer.from(/m\.config=z1\.([\w-]+)/.exec(link)[1], "base64url");
+  assert.deepEqual(JSON.parse(inflateRawSync(packed, { dictionary: Buffer.from(dictionary) }).toString()), job.model.config);
 });
