@@ -10,7 +10,7 @@ UNIT_SHARED_OBJECTS := $(UNIT_SHARED:%.c=$(B)/obj/%.o)
 
 test: ## install what is missing, build, lint and run every test; the last line is the count
 	native/setup/install.sh test
-	$(MAKE) test-parts
+	$(PARALLEL) test-parts
 	CHROMIUM="$$(native/setup/browser.sh)" node tests/run.mjs $(SUITES)
 
 # All that tests/run.mjs starts. SUITES="unit web" runs those whose names hold one of the words.

@@ -19,8 +19,8 @@ site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
 run: ## install what is missing, build the page and serve it on http://localhost:8080 (PORT=…)
 	native/setup/install.sh build wasm web
-	$(MAKE) site
-	node native/setup/serve.mjs $(DIST) $(PORT)
+	$(PARALLEL) site
+	@node native/setup/serve.mjs $(DIST) $(PORT)
 
 # npm ci writes this file last.
 NODE_MODULES := node_modules/.package-lock.json
