@@ -31,7 +31,7 @@ V ?=
 B := build
 Q := $(if $(V),,@)
 # For what `make run` and `make test` build: all processors, unless -j was given.
-PARALLEL = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+PARALLEL = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 # $(call say,what,file): the line that stands for a command.
 say = $(if $(V),,@printf '  %-10s %s\n' '$1' '$2')
 .DEFAULT_GOAL := all
