@@ -1,5 +1,6 @@
 /* What to turn next: each row is an action, with its gain and its price told beforehand. */
 import { h, why } from '../dom.js';
+import { sameJob } from '../job.js';
 import { labelOf } from './controls.js';
 import { valueWords, VERDICT_SHAPES } from './terms.js';
 
@@ -10,22 +11,24 @@ export function knobsView(context) {
   const { report, words } = context;
   const knobs = report.advice ?? [];
   if (knobs.length === 0) return h('p', { class: 'quiet' }, words.t('knobs.none'));
-  return h('table', { class: 'knobs' },
-    h('thead', {}, h('tr', {}, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col' }, words.t(`knobs.${column}`))))),
-    h('tbody', {}, knobs.map((knob, index) => knobRow(context, knob, index))));
+  // On a phone the rows become cards, and only the roles say that it is a table.
+  return h('table', { class: 'knobs', role: 'table' },
+    h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col', role: 'columnheader', class: column === 'frees' ? 'number' : '' }, words.t(`knobs.${column}`))))),
+    h('tbody', { role: 'rowgroup' }, knobs.map((knob, index) => knobRow(context, knob, index))));
 }
 
 /** @param {Context} context @param {Knob} knob @param {number} index */
 function knobRow(context, knob, index) {
   const { words, format } = context;
-  return h('tr', {},
-    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
+  const changed = Object.keys(knob.set).filter((path) => !sameJob(knob.set[path], knob.from[path]));
+  return h('tr', { role: 'row' },
+    h('th', { scope: 'row', role: 'rowheader' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
       h('span', { class: 'knob-name' }, words.t(`knob.${knob.id}`)),
-      h('small', {}, Object.keys(knob.set).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
-    h('td', { class: knob.saves_bytes < 0 ? 'number is-more' : 'number' },
+      h('small', {}, changed.map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
+    h('td', { class: 'number', role: 'cell' },
       why(`knob:${index}`, format.delta(-knob.saves_bytes), words.t('knobs.frees'))),
-    h('td', {}, costText(context, knob)),
-    h('td', { class: `after is-${knob.verdict_after}` },
+    h('td', { role: 'cell' }, costText(context, knob)),
+    h('td', { class: `after is-${knob.verdict_after}`, role: 'cell' },
       h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[knob.verdict_after]), ' ', words.t(`verdict.${knob.verdict_after}`)));
 }
 

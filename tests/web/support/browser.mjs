@@ -110,6 +110,19 @@ export async function settled(page) {
   await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
 }
 
+/** Puts a link into the address bar and waits until the page has followed it. */
+export async function follow(page, link) {
+  const address = await page.evaluate(() => location.hash.slice(1));
+  if (address !== link) {
+    await page.evaluate((text) => new Promise((resolve) => {
+      // The page's own listener came first.
+      addEventListener("hashchange", resolve, { once: true });
+      location.hash = text;
+    }), link);
+  }
+  await settled(page);
+}
+
 /** Text of the first element, without the gaps of the markup. */
 export const textOf = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 
