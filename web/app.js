@@ -3,7 +3,7 @@ import { createContext } from './context.js';
 import { byId, fill } from './dom.js';
 import { allFields, changesOf } from './fields.js';
 import { createFormat } from './format.js';
-import { createTranslator } from './i18n.js';
+import { createTranslator, loadWords } from './i18n.js';
 import { remember } from './preferences.js';
 import { createStore } from './state.js';
 import { startTheme } from './theme.js';
@@ -167,6 +167,18 @@ export class App {
     this.form.settings.setOpen(wasOpen);
   }
 
+  /* Without its words, as when the network is gone, the page goes on in the language it has. */
+  /** @param {string} lang */
+  async changeLanguage(lang) {
+    try {
+      await loadWords(lang);
+    } catch {
+      return;
+    }
+    remember('lang', lang);
+    this.speak(lang, this.unit);
+  }
+
   /** @param {HTMLElement} target */
   openExample({ dataset }) {
     const example = this.examples.find(({ id }) => id === dataset.example);
@@ -199,10 +211,7 @@ export class App {
       case 'ledger': this.store.edit({ ledger: value === 'textbook' ? 'textbook' : undefined }); break;
       case 'theme': this.theme.next(); break;
       case 'unit': this.speak(this.lang, value === 'GB' ? 'GB' : 'GiB'); break;
-      case 'lang':
-        remember('lang', value);
-        this.speak(value, this.unit);
-        break;
+      case 'lang': this.changeLanguage(value); break;
     }
   }
 }

@@ -5,14 +5,16 @@ ESBUILD = node_modules/.bin/esbuild
 # Classic scripts (iife), since a browser loads no modules from file://. es2022: browsers of the last four years.
 BUNDLE = $(ESBUILD) --bundle --format=iife --target=es2022 --minify --charset=utf8 --legal-comments=none --log-level=warning
 
-WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json web/i18n/*/*.json)
+WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json)
 WEB_ENTRIES := web/main.js web/embed.js
+WEB_LANGUAGES := $(notdir $(patsubst %/,%,$(wildcard web/i18n/*/)))
 WEB_PAGES := index.html embed.html
 WEB_STYLES := $(wildcard web/*.css)
 WEB_ASSETS := $(wildcard web/assets/*)
 
 SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
-	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
+	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) \
+	$(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
 
 site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
@@ -31,6 +33,11 @@ $(NODE_MODULES): package-lock.json package.json .npmrc
 $(DIST)/main.js $(DIST)/embed.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
 	$(call say,bundle,$@)
 	$(Q)$(BUNDLE) --outfile=$@ $<
+
+$(DIST)/words-%.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
+	@mkdir -p $(@D)
+	$(call say,words,$@)
+	$(Q)node web/words.mjs web/i18n/$* > $@
 
 # Chart.js is loaded after the first result, so it is a file of its own.
 $(DIST)/chart.js: web/chart-bundle.js $(NODE_MODULES) web/web.mk
