@@ -15,7 +15,6 @@ OPTIMIZE ?= -O2 -g
 # c11: the language of the core.
 # -ffp-contract=off: gcc fuses multiply and add by default on some processors, which changes the last bit; native and
 #   WebAssembly reports must be the same bytes.
-# -fno-strict-overflow is not needed: quantities are unsigned and checked.
 LANGUAGE = -std=c11 -ffp-contract=off
 # -Wconversion: a byte count silently narrowed is the error this program must not make. -Wshadow, -Wstrict-prototypes:
 #   cheap, and each has hidden a real fault. WERROR is empty for users, whose newer compiler may know new warnings;
@@ -30,6 +29,8 @@ V ?=
 
 B := build
 Q := $(if $(V),,@)
+# For what `make run` and `make test` build: all processors, unless -j was given.
+PARALLEL = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 # $(call say,what,file): the line that stands for a command.
 say = $(if $(V),,@printf '  %-10s %s\n' '$1' '$2')
 .DEFAULT_GOAL := all
@@ -39,11 +40,7 @@ SHELL := /bin/sh
 
 all: cli site ## the command line and the site
 
--include core/core.mk
--include native/native.mk
--include wasm/wasm.mk
--include web/web.mk
--include tests/tests.mk
+include core/core.mk native/native.mk wasm/wasm.mk web/web.mk tests/tests.mk
 
 clean: ## remove everything that was built (build/deps, which needs the network, stays)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true

@@ -9,17 +9,23 @@ typedef struct {
     int64_t hidden, layers, ffn, patch, output; /* output: width of the language model */
 } tower;
 
-/* Widths of towers stay far below 2^20, so that no product of four leaves 64 bits. */
+enum { WIDEST = 1 << 16, LARGEST_IMAGE = 1 << 13, MOST = 1 << 8 };
+
+/* Numbers of a tower have bounds of their own, so that no product of them leaves 64 bits. */
+static int64_t bounded(gp_config_reader *vision, const char *keys, int64_t minimum, int64_t fallback, int64_t largest) {
+    int64_t value = gp_config_whole(vision, keys, minimum, fallback);
+    if (value <= largest) return value;
+    gp_config_unsupported(vision, "", "vision_config");
+    return minimum;
+}
+
 static bool read_tower(gp_config_reader *vision, const char *hidden, const char *layers, const char *ffn, tower *to) {
-    const int64_t widest = INT64_C(1) << 16;
-    to->hidden = gp_config_whole(vision, hidden, 1, 1152);
-    to->layers = gp_config_whole(vision, layers, 1, 27);
-    to->ffn = gp_config_whole(vision, ffn, 1, 4304);
-    to->patch = gp_config_whole(vision, "patch_size", 1, 14);
-    bool usual = to->hidden < widest && to->ffn < widest && to->patch < 1024 && to->layers < 1024 &&
-                 to->output < widest;
-    if (!usual) gp_config_unsupported(vision, hidden, "vision_config");
-    return usual;
+    to->hidden = bounded(vision, hidden, 1, 1152, WIDEST);
+    to->layers = bounded(vision, layers, 1, 27, MOST);
+    to->ffn = bounded(vision, ffn, 1, 4304, WIDEST);
+    to->patch = bounded(vision, "patch_size", 1, 14, MOST);
+    if (to->output > WIDEST) gp_config_unsupported(vision, hidden, "vision_config");
+    return vision->usable;
 }
 
 /* Pre-norm encoder layers with biases and two LayerNorms. */
@@ -29,7 +35,7 @@ static int64_t encoder_layer(int64_t h, int64_t f) {
 
 /* SigLIP, with Gemma 3's projection of one matrix and a norm. */
 static int64_t siglip(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 896) / t->patch;
+    int64_t h = t->hidden, side = bounded(vision, "image_size", 1, 896, LARGEST_IMAGE) / t->patch;
     int64_t around = 3 * t->patch * t->patch * h + h + side * side * h + 2 * h;
     return t->layers * encoder_layer(h, t->ffn) + around + h * t->output + h;
 }
@@ -37,13 +43,13 @@ static int64_t siglip(gp_config_reader *vision, tower *t) {
 /* Qwen3-VL: positions in a table, patches of two frames, a merger of 2x2 patches, and one more merger for every layer
  * whose states reach the language model directly. */
 static int64_t qwen_vision(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, merge = gp_config_whole(vision, "spatial_merge_size", 1, 2);
-    int64_t frames = gp_config_whole(vision, "temporal_patch_size", 1, 2);
-    int64_t positions = gp_config_whole(vision, "num_position_embeddings", 1, 2304);
-    int64_t output = gp_config_whole(vision, "out_hidden_size", 1, t->output), wide = merge * merge * h;
-    if (merge > 8 || frames > 8 || output > INT64_C(1) << 16) return 0;
+    int64_t h = t->hidden, merge = bounded(vision, "spatial_merge_size", 1, 2, 8);
+    int64_t frames = bounded(vision, "temporal_patch_size", 1, 2, 8);
+    int64_t positions = bounded(vision, "num_position_embeddings", 1, 2304, WIDEST);
+    int64_t output = bounded(vision, "out_hidden_size", 1, t->output, WIDEST), wide = merge * merge * h;
     int64_t merger = wide * wide + wide + wide * output + output;
     int64_t deep = cJSON_GetArraySize(gp_config_item(vision, "deepstack_visual_indexes"));
+    if (deep > t->layers) deep = t->layers;
     int64_t around = 3 * frames * t->patch * t->patch * h + h + positions * h;
     return t->layers * encoder_layer(h, t->ffn) + around + merger + 2 * h + deep * (merger + 2 * wide);
 }
@@ -58,10 +64,9 @@ static int64_t pixtral(gp_config_reader *vision, tower *t) {
 
 /* Llama 4: a class token, positions, norms at both ends, and an adapter over patches shuffled to a quarter. */
 static int64_t llama4_vision(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 448) / t->patch;
-    int64_t inner = gp_config_whole(vision, "projector_input_dim", 1, 4096);
-    int64_t outer = gp_config_whole(vision, "projector_output_dim|vision_output_dim", 1, 4096);
-    if (inner > INT64_C(1) << 16 || outer > INT64_C(1) << 16) return 0;
+    int64_t h = t->hidden, side = bounded(vision, "image_size", 1, 448, LARGEST_IMAGE) / t->patch;
+    int64_t inner = bounded(vision, "projector_input_dim", 1, 4096, WIDEST);
+    int64_t outer = bounded(vision, "projector_output_dim|vision_output_dim", 1, 4096, WIDEST);
     int64_t around = 3 * t->patch * t->patch * h + h + (side * side + 1) * h + 4 * h;
     int64_t adapter = 4 * h * inner + inner * outer + outer * t->output;
     return t->layers * encoder_layer(h, t->ffn) + around + adapter;
@@ -69,13 +74,12 @@ static int64_t llama4_vision(gp_config_reader *vision, tower *t) {
 
 /* Llama 3.2 Vision: 32 layers, 8 gated global ones, positions by tile, and the states of five layers beside the last. */
 static int64_t mllama_vision(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, side = gp_config_whole(vision, "image_size", 1, 448) / t->patch, rows = side * side + 1;
-    int64_t tiles = gp_config_whole(vision, "max_num_tiles", 1, 4);
-    int64_t global = gp_config_whole(vision, "num_global_layers", 0, 8);
-    int64_t output = gp_config_whole(vision, "vision_output_dim", 1, 7680);
+    int64_t h = t->hidden, side = bounded(vision, "image_size", 1, 448, LARGEST_IMAGE) / t->patch, rows = side * side + 1;
+    int64_t tiles = bounded(vision, "max_num_tiles", 1, 4, MOST);
+    int64_t global = bounded(vision, "num_global_layers", 0, 8, MOST);
+    int64_t output = bounded(vision, "vision_output_dim", 1, 7680, WIDEST);
     int64_t ratios = cJSON_GetArraySize(gp_config_item(vision, "supported_aspect_ratios"));
-    if (ratios == 0) ratios = 8;
-    if (tiles > 64 || output > INT64_C(1) << 20 || global > 1024) return 0;
+    if (ratios == 0 || ratios > MOST) ratios = 8;
     int64_t layer = encoder_layer(h, t->ffn) - 4 * h;
     int64_t positions = rows * h + (ratios + 1) * tiles * rows * h + 1, tile_tables = 2 * ((ratios + 1) * tiles * h + 1);
     int64_t around = 3 * t->patch * t->patch * h + h + positions + tile_tables + 4 * h;
@@ -84,9 +88,8 @@ static int64_t mllama_vision(gp_config_reader *vision, tower *t) {
 
 /* MoonViT with Kimi's merger of 2x2 patches. */
 static int64_t moonvit(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, height = gp_config_whole(vision, "init_pos_emb_height", 1, 64);
-    int64_t width = gp_config_whole(vision, "init_pos_emb_width", 1, 64), wide = 4 * h;
-    if (height > 4096 || width > 4096) return 0;
+    int64_t h = t->hidden, height = bounded(vision, "init_pos_emb_height", 1, 64, MOST);
+    int64_t width = bounded(vision, "init_pos_emb_width", 1, 64, MOST), wide = 4 * h;
     int64_t around = 3 * t->patch * t->patch * h + h + height * width * h + 2 * h;
     int64_t projector = 2 * h + wide * wide + wide + wide * t->output + t->output;
     return t->layers * encoder_layer(h, t->ffn) + around + projector;

@@ -86,6 +86,8 @@ void gp_rule_t5(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) 
         plan->of[i].crosses = true;
     }
     int64_t buckets = gp_config_whole(reader, "relative_attention_num_buckets", 1, 32);
+    if (buckets > 65536) gp_config_unsupported(reader, "relative_attention_num_buckets", "t5");
+    if (!reader->usable) return;
     shape->extra_params = 2 * buckets * shape->heads + shape->hidden;
 }
 
@@ -99,7 +101,8 @@ void gp_rule_gemma3n(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     int64_t laurel = gp_config_whole(reader, "laurel_rank", 1, 64);
     int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 15);
     const cJSON *widths = gp_config_item(reader, "intermediate_size");
-    if (streams > 64 || width > 65536 || laurel > 65536 || shape->layers > GP_MAPPED_LAYERS) {
+    bool usual = streams <= 64 && width <= 65536 && laurel <= 65536 && hidden <= 65536 && rows <= 1 << 24;
+    if (!usual || shape->layers > GP_MAPPED_LAYERS) {
         gp_config_unsupported(reader, "altup_num_inputs", "gemma3n");
         return;
     }

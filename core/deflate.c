@@ -122,9 +122,10 @@ size_t gp_deflate(const char *text, size_t length, unsigned char *packed, size_t
     if (length > GP_DEFLATE_TEXT_MAX) return 0;
     unsigned char *bytes = malloc(whole + 1);
     uint32_t *places = calloc(HASHES + whole, sizeof *places);
-    bit_writer to = {.bytes = packed, .size = size};
+    bit_writer to = {.size = size};
+    to.bytes = packed;
     if (bytes != NULL && places != NULL) {
-        memcpy(bytes, gp_deflate_dictionary, start);
+        memcpy(bytes, gp_deflate_dictionary, start + 1);
         memcpy(bytes + start, text, length);
         history from = {bytes, whole, places, places + HASHES};
         pack(&from, start, &to);
@@ -176,7 +177,8 @@ static bool take_match(bit_reader *from, uint32_t symbol, char *text, size_t siz
     if (from->ended || distance > *length + start || count > size - *length) return false;
     for (size_t i = 0; i < count; i++, (*length)++) {
         size_t place = *length + start - distance;
-        text[*length] = place < start ? gp_deflate_dictionary[place] : text[place - start];
+        const char *copied = place < start ? &gp_deflate_dictionary[place] : &text[place - start];
+        text[*length] = *copied;
     }
     return true;
 }

@@ -64,7 +64,7 @@ typedef struct {
     double tokens, outputs, hidden, vocab;
     double kept;      /* hidden rows alive beside the logits */
     double mask;      /* bytes of the attention masks */
-    double ffn, attention, score_cells, recurrent, state_bytes;
+    double ffn, attention, score_cells, recurrent, scan_bytes;
 } gp_llama_widths;
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
 

@@ -22,7 +22,7 @@ gp_amount gp_weights_tensors_amount(const gp_file_share *share, double ways) {
 static const gp_formula workspace = {
     "workspace.llama_cpp",
     "max(4 * (outputs * (vocab + kept * hidden) + tokens * hidden), 4 * tokens * ffn_width + mask, "
-    "4 * tokens * (attention_width + score_cells) + mask, 4 * tokens * recurrent_width + state_bytes)",
+    "4 * tokens * (attention_width + score_cells) + mask, 4 * tokens * recurrent_width + scan_bytes)",
     "github.com/ggml-org/llama.cpp src/llama-graph.cpp and ggml/src/ggml-alloc.c: the largest live set of the graph of "
     "one micro-batch: logits, feed-forward block, attention (score_cells = heads times cells without FlashAttention) or "
     "recurrence"};
@@ -38,11 +38,11 @@ gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths) {
                              {"attention_width", w->attention},
                              {"score_cells", w->score_cells},
                              {"recurrent_width", w->recurrent},
-                             {"state_bytes", w->state_bytes}};
+                             {"scan_bytes", w->scan_bytes}};
     double logits = 4 * (w->outputs * (w->vocab + w->kept * w->hidden) + w->tokens * w->hidden);
     double ffn = 4 * w->tokens * w->ffn + w->mask;
     double attention = 4 * w->tokens * (w->attention + w->score_cells) + w->mask;
-    double recurrent = 4 * w->tokens * w->recurrent + w->state_bytes;
+    double recurrent = 4 * w->tokens * w->recurrent + w->scan_bytes;
     return GP_AMOUNT(workspace, fmax(fmax(logits, ffn), fmax(attention, recurrent)), terms);
 }
 

@@ -175,6 +175,9 @@ static void count_config(gp_import_state *state, const char *path) {
         if (gp_config_read(import->config, "model.config", &model->shape, faults)) {
             gp_model_count(NULL, model);
             import->computed_params = model->total_params <= GP_EXACT_MAX ? model->total_params : 0;
+            /* Packed weights whose config does not say so: their bytes count, not a number of parameters from them. */
+            uint64_t least = import->computed_params / 10 * 9;
+            if (import->kind == GP_IMPORT_INDEX && import->params < least) import->params = 0;
         } else {
             gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_STRUCTURE_NOT_READ, path);
             gp_argue_text(row, "value", import->architecture);

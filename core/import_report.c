@@ -1,4 +1,6 @@
 /* What was understood of the files, and the part of a job that follows from it. */
+#include <math.h>
+
 #include "cJSON.h"
 #include "import.h"
 
@@ -48,7 +50,7 @@ static void write_facts(gp_writer *writer, const gp_import *import) {
 /* Without a structure, the size alone: an index whose type is not known counts 16 bits for each parameter. */
 static double stated_params(const gp_import *import) {
     if (import->params > 0) return (double)import->params;
-    return import->config == NULL ? (double)(import->bytes / 2) : 0;
+    return import->config == NULL ? floor((double)import->bytes / 2) : 0;
 }
 
 static void write_job(gp_writer *writer, const gp_import *import) {

@@ -9,7 +9,8 @@ static void skip_blanks(gp_json_cursor *cursor) {
 }
 
 char gp_json_kind(const gp_json_cursor *cursor) {
-    return cursor->at < cursor->end ? *cursor->at : '\0';
+    if (cursor->at >= cursor->end) return '\0';
+    return *cursor->at;
 }
 
 /* Passes a mark and the blanks behind it, when it is there. */

@@ -169,7 +169,7 @@ static void widen_for_recurrence(const gp_shape *shape, const gp_layer *layer, d
         state = 4 * (double)layer->recurrent_state * sequences;
     }
     widths->recurrent = fmax(widths->recurrent, width);
-    widths->state_bytes = fmax(widths->state_bytes, state);
+    widths->scan_bytes = fmax(widths->scan_bytes, state);
 }
 
 static void add_workspace(const gp_job *job, const gp_model *model, const gp_layout *layout,
@@ -181,6 +181,8 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
     double wanted = number(job, GP_FIELD_OUTPUTS_MAX, options->ubatch);
     widths.outputs = ledger->share.last ? fmin(wanted, options->ubatch) : 0;
     widths.mask = (options->flash ? 2 : 4) * options->ubatch * masked;
+    double rows = 4 * options->ubatch * widths.hidden;
+    if (recipe->mask_gap && widths.mask < rows) widths.kept += 2 + widths.mask / rows;
     widths.ffn = widest_ffn(model, recipe);
     for (int i = 0; i < model->kind_count; i++) {
         const gp_layer *layer = &model->kinds[i];

@@ -16,7 +16,7 @@ typedef struct {
 } gp_quantization;
 
 /* Reads quant_method and its like, or the dtype, of the config or of the text model inside. */
-void gp_quantization_read(const struct cJSON *config, gp_quantization *quantization);
+void gp_quantization_read(const struct cJSON *config, gp_quantization *to);
 
 /* Format of a dtype ("bfloat16", "F8_E4M3" …), "" when it has none. */
 const char *gp_format_of_dtype(const char *dtype);

@@ -377,7 +377,7 @@ static void set_graph(const gp_model *model, gp_recipe *recipe) {
     } graphs[] = {
         {"gemma", 3, 1, true},      {"phi3", 3, 1, false},        {"gpt2", 4, 2, false},    {"starcoder2", 4, 2, false},
         {"mamba", 4, 2, false},     {"qwen3_next", 4, 2, false},  {"qwen3_5", 4, 2, false}, {"deepseek", 4, 2, false},
-        {"gpt_oss", 4, 2, false},   {"granitemoehybrid", 4, 3, false},
+        {"gpt_oss", 4, 2, false},   {"granitemoehybrid", 4, 3, false}, {"kimi_k2", 4, 2, false},
     };
     const char *type = model->shape.model_type != NULL ? model->shape.model_type : "";
     recipe->ffn_rows = 4;
@@ -388,6 +388,10 @@ static void set_graph(const gp_model *model, gp_recipe *recipe) {
         recipe->logit_rows = graphs[i].logit_rows;
         recipe->ffn_query = graphs[i].ffn_query;
     }
+    recipe->mask_gap = begins_with(type, "phi3");
+    /* The last layer's outputs of the chosen experts lie below the logits where shared experts are added to them. */
+    bool summed = begins_with(type, "deepseek") || begins_with(type, "kimi_k2");
+    if (summed && model->shape.experts.shared_ffn > 0) recipe->logit_rows = (double)model->shape.experts.topk + 3;
     /* A window on every layer is not used, nor is Qwen's on the last ones. */
     bool full = false;
     for (int i = 0; i < model->kind_count; i++)

@@ -86,6 +86,7 @@ typedef struct {
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
+    bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;
 
 /* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */

@@ -29,10 +29,11 @@ $(B)/generated/messages_data.c: $(B)/gen_messages $(MESSAGES)
 	$(Q)$(B)/gen_messages web/i18n $@
 
 # How long the core takes, natively and in WebAssembly.
-bench-core: $(B)/bench_core cli wasm ## print the speed of the core
+bench-core: $(B)/bench_core $(B)/bench_import cli wasm ## print the speed of the core
+	$(B)/bench_import
 	node tests/bench/core.mjs
 
-$(B)/bench_core: $(B)/obj/native/bench_core.o $(B)/libgpuplan.a
+$(B)/bench_core $(B)/bench_import: $(B)/%: $(B)/obj/native/%.o $(B)/libgpuplan.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 

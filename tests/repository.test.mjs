@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 const files = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8" }).split("\0").filter(Boolean)
   .filter((name) => lstatSync(name, { throwIfNoEntry: false })?.isFile());
-const texts = files.filter((name) => !/\.(png|ico|woff2)$/.test(name)).map((name) => ({ name, text: readFileSync(name, "utf8") }));
+const texts = files.filter((name) => !/\.(png|ico|woff2|gguf|safetensors)$/.test(name)).map((name) => ({ name, text: readFileSync(name, "utf8") }));
 
 const word = (...parts) => new RegExp(`\\b${parts.join("")}\\b`, "i");
 const host = (...labels) => new RegExp(labels.join("\\."), "i");

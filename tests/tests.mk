@@ -21,7 +21,7 @@ $(B)/engine/node_modules/.package-lock.json: tests/engine/package.json tests/eng
 
 test: ## install what is missing, build, lint and run every test; the last line is the count
 	native/setup/install.sh test
-	$(MAKE) test-parts
+	$(PARALLEL) test-parts
 	CHROMIUM="$$(native/setup/browser.sh)" node tests/run.mjs $(SUITES)
 
 # All that tests/run.mjs starts. SUITES="unit web" runs those whose names hold one of the words.

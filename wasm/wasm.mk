@@ -1,6 +1,10 @@
 # The core as a WebAssembly module without imports: it can reach no network, no clock and no file (a test checks it).
 
 EMCC ?= emcc
+# emcc starts its tools with the first python3 of the path; the system's starts fastest.
+ifneq ($(wildcard /usr/bin/python3),)
+export EMSDK_PYTHON ?= /usr/bin/python3
+endif
 WASM_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/wasm/%.o) $(B)/obj/wasm/generated/catalog_data.o $(B)/obj/wasm/cJSON.o \
 	$(B)/obj/wasm/wasm/shim.o
 

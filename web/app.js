@@ -3,7 +3,7 @@ import { createContext } from './context.js';
 import { byId, fill } from './dom.js';
 import { allFields, changesOf } from './fields.js';
 import { createFormat } from './format.js';
-import { createTranslator } from './i18n.js';
+import { createTranslator, loadWords } from './i18n.js';
 import { remember } from './preferences.js';
 import { createStore } from './state.js';
 import { startTheme } from './theme.js';
@@ -11,6 +11,7 @@ import { barView } from './views/bar.js';
 import { createChart } from './views/chart.js';
 import { createDock } from './views/dock.js';
 import { examplesView } from './views/examples.js';
+import { createImport } from './views/import.js';
 import { knobsView } from './views/knobs.js';
 import { ledgerView, memoryTable } from './views/ledger.js';
 import { ledgersView } from './views/ledgers.js';
@@ -69,6 +70,7 @@ export class App {
     this.print.addEventListener('change', () => this.draw());
     this.share = createShare(() => this.words);
     this.form = this.buildForm();
+    this.importer = createImport(byId('import'), engine, (report) => this.takeModel(report));
     this.store = createStore({
       engine,
       initial: examples[0].variants[0].job,
@@ -97,6 +99,15 @@ export class App {
     if (this.context) this.store.edit(changesOf(path, value, this.store.job, this.context.report), { commit });
   }
 
+  /* What files say of weights and engine has a meaning for inference alone. */
+  /** @param {import('./types').ImportReport} report */
+  takeModel({ job }) {
+    if (!job) return;
+    const serving = this.store.job.task === 'infer' ? job.infer : {};
+    const settings = Object.entries(serving).map(([key, value]) => [`infer.${key}`, value]);
+    this.store.edit({ model: job.model, ...Object.fromEntries(settings) });
+  }
+
   /** @param {Answer} answer @param {Diagnostic[]} linkFaults */
   receive(answer, linkFaults) {
     this.answer = answer;
@@ -114,6 +125,7 @@ export class App {
     const task = fieldMap.get('task')?.choices?.includes(typedTask) ? typedTask : String(context.job.task);
     drawTop(context, { theme: this.theme.choice, share: this.share });
     form.sentence.update(context, task);
+    this.importer.update(context);
     form.settings.update(context, task);
     form.problems.update(context, [...form.sentence.controls, ...form.settings.controls], this.linkFaults);
     fill(byId('examples'), examplesView(this.examples, this.store.job, words, this.lastExample));
@@ -163,6 +175,18 @@ export class App {
     this.form.settings.setOpen(wasOpen);
   }
 
+  /* Without its words, as when the network is gone, the page goes on in the language it has. */
+  /** @param {string} lang */
+  async changeLanguage(lang) {
+    try {
+      await loadWords(lang);
+    } catch {
+      return;
+    }
+    remember('lang', lang);
+    this.speak(lang, this.unit);
+  }
+
   /** @param {HTMLElement} target */
   openExample({ dataset }) {
     const example = this.examples.find(({ id }) => id === dataset.example);
@@ -195,10 +219,7 @@ export class App {
       case 'ledger': this.store.edit({ ledger: value === 'textbook' ? 'textbook' : undefined }); break;
       case 'theme': this.theme.next(); break;
       case 'unit': this.speak(this.lang, value === 'GB' ? 'GB' : 'GiB'); break;
-      case 'lang':
-        remember('lang', value);
-        this.speak(value, this.unit);
-        break;
+      case 'lang': this.changeLanguage(value); break;
     }
   }
 }

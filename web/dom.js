@@ -57,6 +57,7 @@ function patchChildren(old, fresh) {
  * @returns {boolean} false when the nodes are of different kinds
  */
 function patchNode(old, fresh) {
+  if (old.isEqualNode(fresh)) return true;
   if (old.nodeName !== fresh.nodeName) return false;
   if (old instanceof Text && fresh instanceof Text) {
     if (old.data !== fresh.data) old.data = fresh.data;
@@ -72,14 +73,16 @@ function patchNode(old, fresh) {
 /* A page whose policy forbids inline styles may still set them through the style object. */
 /** @param {HTMLElement} old @param {HTMLElement} fresh */
 function patchAttributes(old, fresh) {
-  for (const { name } of [...old.attributes]) {
-    if (name === 'style' || (name === 'open' && old.tagName === 'DETAILS')) continue;
+  for (const name of old.getAttributeNames()) {
+    if (name === 'open' && old.tagName === 'DETAILS') continue;
     if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   }
-  for (const { name, value } of [...fresh.attributes]) {
-    if (name !== 'style' && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const name of fresh.getAttributeNames()) {
+    const value = fresh.getAttribute(name) ?? '';
+    if (old.getAttribute(name) === value) continue;
+    if (name === 'style') old.style.cssText = value;
+    else old.setAttribute(name, value);
   }
-  if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText;
 }
 
 /** @param {string} id @returns {HTMLElement} */

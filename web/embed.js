@@ -4,8 +4,9 @@ import { byId, fill, h } from './dom.js';
 import { startEngine } from './engine-client.js';
 import { allFields } from './fields.js';
 import { createFormat } from './format.js';
-import { chooseLanguage, createTranslator, languages } from './i18n.js';
+import { chooseLanguage, createTranslator, hasWords, languages, loadWords } from './i18n.js';
 import { gpuLabel } from './job.js';
+import { pageParsed } from './load.js';
 import { answer } from './planner.js';
 import { oneOf } from './preferences.js';
 import { startTheme, THEMES } from './theme.js';
@@ -87,6 +88,7 @@ async function main() {
   document.documentElement.lang = settings.lang;
   try {
     startTheme(() => {}, settings.theme);
+    await Promise.all([loadWords(settings.lang), pageParsed()]);
     const engine = await startEngine();
     draw(engine, settings);
     window.addEventListener('hashchange', () => draw(engine, settings));
@@ -94,7 +96,8 @@ async function main() {
   } catch (error) {
     const box = byId('fatal');
     box.hidden = false;
-    box.textContent = `${createTranslator(settings.lang).t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')} ${error instanceof Error ? error.message : error}`;
+    // The box itself says in both languages that the page is not whole.
+    if (hasWords(settings.lang)) box.textContent = `${createTranslator(settings.lang).t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')} ${error instanceof Error ? error.message : error}`;
   }
 }
 

@@ -1,13 +1,17 @@
-/* Words in two languages. A key that has no words shows itself, which the tests look for. */
-import enCore from './i18n/en/core.json';
-import enPage from './i18n/en/page.json';
-import zhCore from './i18n/zh-Hans/core.json';
-import zhPage from './i18n/zh-Hans/page.json';
+/* Words in two languages, each a script of its own (web/words.mjs), of which the page loads the one it speaks. A key that
+ * has no words shows itself, which the tests look for. */
+import { loadScript } from './load.js';
 
-/** @type {Record<string, Record<string, string>>} */
-const catalogues = { en: { ...enCore, ...enPage }, 'zh-Hans': { ...zhCore, ...zhPage } };
+/** @returns {Record<string, Record<string, string>>} */
+const catalogues = () => /** @type {any} */ (globalThis).gpuplanWords ?? {};
 
-export const languages = Object.keys(catalogues);
+export const languages = ['en', 'zh-Hans'];
+
+/** Loads the words of a language; until then it has none. @param {string} lang */
+export const loadWords = (lang) => loadScript(`words-${lang}.js`);
+
+/** @param {string} lang */
+export const hasWords = (lang) => Object.hasOwn(catalogues(), lang);
 
 /**
  * The language to start with: the first of the reader's that the page speaks.
@@ -27,7 +31,7 @@ export function chooseLanguage(preferred) {
  * @returns {import('./types').Translator}
  */
 export function createTranslator(lang) {
-  const words = catalogues[lang] ?? catalogues.en;
+  const words = catalogues()[lang] ?? {};
   /** @param {string} key */
   const has = (key) => Object.hasOwn(words, key);
   return {

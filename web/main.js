@@ -2,7 +2,8 @@
 import { App } from './app.js';
 import { startEngine } from './engine-client.js';
 import { byId, h } from './dom.js';
-import { chooseLanguage, createTranslator, languages } from './i18n.js';
+import { chooseLanguage, createTranslator, hasWords, languages, loadWords } from './i18n.js';
+import { pageParsed } from './load.js';
 import { oneOf, recall } from './preferences.js';
 import { examples } from './worked-examples.js';
 
@@ -15,12 +16,14 @@ async function main() {
   const lang = startLanguage();
   document.documentElement.lang = lang;
   try {
+    await Promise.all([loadWords(lang), pageParsed()]);
     new App(await startEngine(), examples, lang).start();
   } catch (error) {
     const words = createTranslator(lang);
     const box = byId('fatal');
     box.hidden = false;
-    box.replaceChildren(h('p', {}, words.t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')),
+    // The box itself says in both languages that the page is not whole.
+    if (hasWords(lang)) box.replaceChildren(h('p', {}, words.t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')),
       h('p', { class: 'quiet' }, error instanceof Error ? error.message : String(error)));
   }
 }

@@ -121,6 +121,22 @@ export interface Engine {
   fields(): Field[];
   models(filter: string): { [key: string]: string | number | boolean }[];
   gpus(filter: string): { [key: string]: string | number | boolean }[];
+  import(parts: { name: string; bytes: number; size: number | null }[], files: Uint8Array[], name?: string): ImportReport;
+}
+
+export interface ImportReport {
+  errors?: Diagnostic[];
+  warnings?: Diagnostic[];
+  /** Parts that must come back with more bytes; then there is nothing else. */
+  need?: { part: number; bytes: number }[];
+  import?: {
+    kind: string; name?: string; architecture?: string; format: string; method?: string;
+    tensors?: number; params?: number; computed_params?: number; bytes?: number;
+    types: { type: string; tensors: number; params: number; bytes: number }[];
+    groups: { group: string; tensors: number; params: number; bytes: number }[];
+    ignored: string[];
+  };
+  job?: { model: { [key: string]: Value }; infer: { [key: string]: Value } };
 }
 
 export interface Translator {

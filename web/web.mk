@@ -5,36 +5,42 @@ ESBUILD = node_modules/.bin/esbuild
 # Classic scripts (iife), since a browser loads no modules from file://. es2022: browsers of the last four years.
 BUNDLE = $(ESBUILD) --bundle --format=iife --target=es2022 --minify --charset=utf8 --legal-comments=none --log-level=warning
 
-WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json web/i18n/*/*.json)
-WEB_ENTRIES := $(wildcard web/main.js web/embed.js)
-WEB_PAGES := $(wildcard index.html embed.html)
+WEB_MODULES := $(shell find web wasm -name '*.js') $(wildcard web/*.json)
+WEB_ENTRIES := web/main.js web/embed.js
+WEB_LANGUAGES := $(notdir $(patsubst %/,%,$(wildcard web/i18n/*/)))
+WEB_PAGES := index.html embed.html
 WEB_STYLES := $(wildcard web/*.css)
 WEB_ASSETS := $(wildcard web/assets/*)
-CHART_ENTRY := $(wildcard web/chart-bundle.js)
 
 SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
-	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(if $(CHART_ENTRY),$(DIST)/chart.js) $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
+	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) \
+	$(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
 
 site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
 run: ## install what is missing, build the page and serve it on http://localhost:8080 (PORT=…)
 	native/setup/install.sh build wasm web
-	$(MAKE) site
-	node native/setup/serve.mjs $(DIST) $(PORT)
+	$(PARALLEL) site
+	@node native/setup/serve.mjs $(DIST) $(PORT)
 
 # npm ci writes this file last.
 NODE_MODULES := node_modules/.package-lock.json
 $(NODE_MODULES): package-lock.json package.json .npmrc
 	$(call say,fetch,node_modules)
-	$(Q)npm ci --no-progress --loglevel=error
+	$(Q)npm ci --include=dev --no-progress --loglevel=error
 	@touch $@
 
 $(DIST)/main.js $(DIST)/embed.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
 	$(call say,bundle,$@)
 	$(Q)$(BUNDLE) --outfile=$@ $<
 
+$(DIST)/words-%.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
+	@mkdir -p $(@D)
+	$(call say,words,$@)
+	$(Q)node web/words.mjs web/i18n/$* > $@
+
 # Chart.js is loaded after the first result, so it is a file of its own.
-$(DIST)/chart.js: $(CHART_ENTRY) $(NODE_MODULES) web/web.mk
+$(DIST)/chart.js: web/chart-bundle.js $(NODE_MODULES) web/web.mk
 	$(call say,bundle,$@)
 	$(Q)$(BUNDLE) --outfile=$@ $<
 

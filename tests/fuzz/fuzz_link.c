@@ -24,7 +24,7 @@ static void check_round_trip(const cJSON *job) {
 
 static void check_answer(const cJSON *job) {
     cJSON *request = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(request, "job", (cJSON *)(uintptr_t)job);
+    cJSON_AddItemToObject(request, "job", cJSON_Duplicate(job, true));
     char *text = cJSON_PrintUnformatted(request);
     char *answer = text ? gp_answer(text) : NULL;
     cJSON *report = answer ? cJSON_Parse(answer) : NULL;

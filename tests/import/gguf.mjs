@@ -4,21 +4,21 @@ const WIDTHS = { u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, bool: 1, 
 /** [number, values in a block, bytes of a block] */
 export const TYPES = { F32: [0, 1, 4], F16: [1, 1, 2], BF16: [30, 1, 2], Q8_0: [8, 32, 34], Q4_0: [2, 32, 18], Q4_K: [12, 256, 144], Q6_K: [14, 256, 210] };
 
-const integer = (value, width) => {
+const integer = (number, width) => {
   const bytes = Buffer.alloc(width);
-  for (let i = 0, rest = BigInt.asUintN(64, BigInt(value)); i < width; i++, rest >>= 8n) bytes[i] = Number(rest & 255n);
+  for (let i = 0, rest = BigInt.asUintN(64, BigInt(number)); i < width; i++, rest >>= 8n) bytes[i] = Number(rest & 255n);
   return bytes;
 };
-export const u32 = (value) => integer(value, 4);
-export const u64 = (value) => integer(value, 8);
+export const u32 = (number) => integer(number, 4);
+export const u64 = (number) => integer(number, 8);
 export const string = (text) => Buffer.concat([u64(Buffer.byteLength(text)), Buffer.from(text)]);
 
-function scalar(kind, value) {
-  if (kind === "string") return string(value);
-  if (kind !== "f32" && kind !== "f64") return integer(Number(value), WIDTHS[kind]);
+function scalar(kind, one) {
+  if (kind === "string") return string(one);
+  if (kind !== "f32" && kind !== "f64") return integer(Number(one), WIDTHS[kind]);
   const bytes = Buffer.alloc(WIDTHS[kind]);
-  if (kind === "f32") bytes.writeFloatLE(value);
-  else bytes.writeDoubleLE(value);
+  if (kind === "f32") bytes.writeFloatLE(one);
+  else bytes.writeDoubleLE(one);
   return bytes;
 }
 

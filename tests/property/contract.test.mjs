@@ -35,6 +35,10 @@ const JOBS = {
     task: "infer", model: "meta-llama/Llama-3.1-8B", hardware: { gpu: "GeForce RTX 4090", count: 2 },
     infer: { context: "max", concurrency: 2 },
   },
+  file: {
+    task: "infer", model: "google/gemma-2-2b-it", hardware: { gpu: "GeForce RTX 4090", count: 1 },
+    infer: { engine: "llama.cpp", weights: "gguf:Q4_K_M", context: 8192 },
+  },
   toolarge: {
     task: "full", model: "meta-llama/Llama-3.1-70B", hardware: { gpu: "T4" }, train: { micro_batch: 1 },
   },
@@ -80,6 +84,7 @@ const PLAN = {
   "memory.stages[]": [list(stage), ALL],
   "memory.stages[].items[]": [(stages) => stages.every((one) => list(item)(one.items)), ALL],
   kv: [shape({ bytes_per_token: bytes, bytes, max_tokens: bytes, max_context: bytes, max_concurrency: bytes, pool_bytes: bytes }), [REPORTS.inference]],
+  file: [shape({ bytes, tensor_bytes: bytes, bytes_by_type: record(bytes) }), [REPORTS.file]],
   time: [shape({ step_s: number, tokens_per_s: number, tokens_per_s_per_gpu: number, bubble: number, efficiency: number }), [REPORTS.textbook]],
   "steps[]": [list(shape({ step: number, id: oneOf("memory", "sharding", "model_parallel", "batch", "precision"), rule: text, numbers: record(number) })), ALL],
   "advice[]": [list(shape({ id: text, set: object, saves_bytes: Number.isSafeInteger, peak_bytes_after: bytes,

@@ -186,6 +186,26 @@ static void filters_take_every_word(void **state) {
     assert_false(gp_catalog_gpu_matches(gpu, "amd"));
 }
 
+/* A number is memory in GB, too. */
+static void filters_take_memory(void **state) {
+    (void)state;
+    const gp_gpu_row *gpu = gp_catalog_find_gpu("H100");
+    assert_true(gp_catalog_gpu_matches(gpu, "nvidia 80"));
+    assert_true(gp_catalog_gpu_matches(gpu, ">=80") && gp_catalog_gpu_matches(gpu, "<=80GB"));
+    assert_false(gp_catalog_gpu_matches(gpu, ">80") || gp_catalog_gpu_matches(gpu, "<80gib"));
+    assert_false(gp_catalog_gpu_matches(gpu, ">=") || gp_catalog_gpu_matches(gpu, ">=80x"));
+    const gp_instance_row *instance = gp_catalog_instance(0);
+    assert_true(gp_catalog_instance_matches(instance, "aws v100 16"));
+    assert_false(gp_catalog_instance_matches(instance, "azure"));
+    for (int i = 0; i < gp_catalog_instance_count(); i++) {
+        instance = gp_catalog_instance(i);
+        assert_true(instance->gpus > 0 && (instance->usd_per_hour <= 0 || instance->date[0] != '\0'));
+    }
+    assert_null(gp_catalog_instance(gp_catalog_instance_count()));
+    assert_true(gp_catalog_link_matches(gp_catalog_link(0), "nvlink intra"));
+    assert_null(gp_catalog_link(-1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_found_as_people_write_them),
@@ -196,6 +216,7 @@ int main(void) {
         cmocka_unit_test(every_row_is_found_by_its_own_name),
         cmocka_unit_test(visible_memory_is_near_nominal),
         cmocka_unit_test(filters_take_every_word),
+        cmocka_unit_test(filters_take_memory),
     };
     return cmocka_run_group_tests_name("catalog", tests, NULL, NULL);
 }

@@ -83,6 +83,49 @@ static void test_expert_parallelism_leaves_a_dense_model_alone(void **state) {
     fixture_free(expert);
 }
 
+/* Megatron-LM: 128 experts on 8 ranks are 16 on each, which have one copy of theirs among 8 data-parallel ranks and two
+ * among 16; the rest has as many as there are ranks. Beyond the data-parallel ranks tensor parallelism leaves them whole. */
+static void test_expert_parallelism_divides_the_experts(void **state) {
+    (void)state;
+    static const struct { const char *layout; int64_t experts, ranks, parts; } rows[] = {
+        {"\"dp\":16", 128, 16, 1}, {"\"dp\":16,\"ep\":8", 16, 2, 8}, {"\"dp\":8,\"tp\":2,\"ep\":8", 16, 1, 16},
+        {"\"dp\":4,\"tp\":4,\"ep\":8", 16, 2, 8},
+    };
+    const uint64_t experts = UINT64_C(48) * 128 * 3 * 2048 * 768;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"task\":\"pretrain\",\"model\":\"Qwen3-30B-A3B\",\"hardware\":{\"gpu\":\"H100\","
+                 "\"count\":16},\"train\":{%s}}", rows[i].layout);
+        fixture *f = fixture_of(text);
+        assert_true(f->valid);
+        gp_stage_share share = stage(f, 0);
+        assert_int_equal(share.local_experts, rows[i].experts);
+        assert_int_equal(share.expert_ranks, rows[i].ranks);
+        assert_int_equal(share.expert_params, experts / (uint64_t)rows[i].parts);
+        fixture_free(f);
+    }
+}
+
+/* Stages of unlike layers hold what their layers hold, and no parameter is lost or counted twice. */
+static void test_shares_of_unlike_layers_sum_to_the_model(void **state) {
+    (void)state;
+    static const char *const models[] = {"deepseek-v3", "Jamba-v0.1", "gemma-2-9b", "Nemotron-H-8B-Base-8K"};
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"task\":\"pretrain\",\"model\":\"%s\",\"hardware\":{\"gpu\":\"H100\",\"count\":4},"
+                 "\"train\":{\"pp\":4}}", models[i]);
+        fixture *f = fixture_of(text);
+        assert_true(f->valid);
+        uint64_t params = f->model.head_params == 0 ? 0 - f->model.embedding_params : 0;
+        for (int64_t index = 0; index < 4; index++) {
+            gp_stage_share share = stage(f, index);
+            params += share.linear_params + share.other_params;
+        }
+        assert_int_equal(params, f->model.total_params);
+        fixture_free(f);
+    }
+}
+
 static void test_shares_sum_to_the_model(void **state) {
     (void)state;
     fixture *f = training("5", "\"pp\":5");
@@ -192,6 +235,8 @@ int main(void) {
         cmocka_unit_test(test_batch_that_does_not_divide_is_refused),
         cmocka_unit_test(test_kv_heads_are_copied_beyond_their_number),
         cmocka_unit_test(test_expert_parallelism_leaves_a_dense_model_alone),
+        cmocka_unit_test(test_expert_parallelism_divides_the_experts),
+        cmocka_unit_test(test_shares_of_unlike_layers_sum_to_the_model),
         cmocka_unit_test(test_shares_sum_to_the_model),
         cmocka_unit_test(test_tensor_parallel_shares),
         cmocka_unit_test(test_micro_batches_in_flight),

@@ -13,5 +13,6 @@ await import("./suite/hostile.mjs");
 await import("./suite/accessibility.mjs");
 await import("./suite/layout.mjs");
 await import("./suite/embed.mjs");
+await import("./suite/import.mjs");
 
 after(closeAll);

@@ -1,4 +1,5 @@
 /* Stacked bars per GPU against the usable line. The same rows stand in a table beside it; Chart.js comes late. */
+import { loadScript } from '../load.js';
 import { gpuRange, itemName, itemsAtPeak, stageRange } from './terms.js';
 import { ITEM_ORDER } from './ledger.js';
 
@@ -10,23 +11,8 @@ const AXIS_PX = 56;
 /* Two bars still make a picture. */
 const LEAST_PX = 224;
 
-/** @type {Promise<any> | null} */
-let library = null;
-
-/* A script element, since the page's policy lets scripts of its own through and nothing else. */
-function loadLibrary() {
-  library ??= new Promise((resolve, reject) => {
-    const script = document.createElement('script');
-    script.src = 'chart.js';
-    script.addEventListener('load', () => resolve(/** @type {any} */ (globalThis).gpuplanChart));
-    script.addEventListener('error', () => {
-      library = null;
-      reject(new Error('chart.js'));
-    });
-    document.head.append(script);
-  });
-  return library;
-}
+/** @returns {Promise<any>} */
+const loadLibrary = () => loadScript('chart.js').then(() => /** @type {any} */ (globalThis).gpuplanChart);
 
 /** Rows of the chart: this ledger's GPUs, then the other ledger's. @param {Context} context @returns {Row[]} */
 function rowsOf(context) {

@@ -1,5 +1,6 @@
 /* What to turn next: each row is an action, with its gain and its price told beforehand. */
 import { h, why } from '../dom.js';
+import { sameJob } from '../job.js';
 import { labelOf } from './controls.js';
 import { valueWords, VERDICT_SHAPES } from './terms.js';
 
@@ -11,28 +12,29 @@ export function knobsView(context) {
   const knobs = report.advice ?? [];
   if (knobs.length === 0) return h('p', { class: 'quiet' }, words.t('knobs.none'));
   const holds = knobs.some((knob) => changedPaths(knob).length < Object.keys(knob.set).length);
-  const table = h('table', { class: 'knobs' },
-    h('thead', {}, h('tr', {}, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col' }, words.t(`knobs.${column}`))))),
-    h('tbody', {}, knobs.map((knob, index) => knobRow(context, knob, index))));
+  // On a phone the rows become cards, and only the roles say that it is a table.
+  const table = h('table', { class: 'knobs', role: 'table' },
+    h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col', role: 'columnheader', class: column === 'frees' ? 'number' : '' }, words.t(`knobs.${column}`))))),
+    h('tbody', { role: 'rowgroup' }, knobs.map((knob, index) => knobRow(context, knob, index))));
   return holds ? h('div', {}, table, h('p', { class: 'quiet' }, words.t('knobs.held'))) : table;
 }
 
 /** @param {Context} context @param {Knob} knob @param {number} index */
 function knobRow(context, knob, index) {
   const { words, format } = context;
-  return h('tr', {},
-    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
+  return h('tr', { role: 'row' },
+    h('th', { scope: 'row', role: 'rowheader' }, h('button', { type: 'button', class: 'knob', 'data-action': 'apply', 'data-index': String(index), disabled: context.stale },
       h('span', { class: 'knob-name' }, words.t(`knob.${knob.id}`)),
       h('small', {}, changedPaths(knob).map((path) => changeText(context, knob, path)).join(words.t('punctuation.list'))))),
-    h('td', { class: knob.saves_bytes < 0 ? 'number is-more' : 'number' },
+    h('td', { class: knob.saves_bytes < 0 ? 'number is-more' : 'number', role: 'cell' },
       why(`knob:${index}`, format.delta(-knob.saves_bytes), words.t('knobs.frees'))),
-    h('td', {}, costText(context, knob)),
-    h('td', { class: `after is-${knob.verdict_after}` },
+    h('td', { role: 'cell' }, costText(context, knob)),
+    h('td', { class: `after is-${knob.verdict_after}`, role: 'cell' },
       h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[knob.verdict_after]), ' ', words.t(`verdict.${knob.verdict_after}`)));
 }
 
 /** Settings that a knob changes; the others hold what the solver found. @param {Knob} knob */
-export const changedPaths = (knob) => Object.keys(knob.set).filter((path) => knob.set[path] !== knob.from[path]);
+export const changedPaths = (knob) => Object.keys(knob.set).filter((path) => !sameJob(knob.set[path], knob.from[path]));
 
 /** @param {Context} context @param {Knob} knob @param {string} path */
 export function changeText(context, knob, path) {

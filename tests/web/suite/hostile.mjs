@@ -1,7 +1,7 @@
 /** Text from outside stays text: no field, link or name becomes markup or script. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, settled, withPage } from "../support/browser.mjs";
+import { addressOf, follow, settled, withPage } from "../support/browser.mjs";
 import { examples, linkOf } from "../support/planner.mjs";
 
 const EVIL = `"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=2</script><svg onload=globalThis.hit=3>{{7*7}}\${7*7}`;
@@ -48,7 +48,7 @@ test("links with hostile names", async () => {
   for (const name of ["index.html", "embed.html"]) {
     await withPage({ page: `${name}#${links[0]}` }, async (page) => {
       for (const link of links) {
-        await page.evaluate((text) => { location.hash = text; }, link);
+        await follow(page, link);
         await assertUnharmed(page, `${name} ${link}`);
         if (name === "embed.html") continue;
         const buttons = await page.locator("button[data-why]:visible").count();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { ROOT, settled, withPage } from "../support/browser.mjs";
+import { follow, ROOT, settled, withPage } from "../support/browser.mjs";
 import { examples, linkOf } from "../support/planner.mjs";
 
 const PICTURES = path.join(ROOT, "build/screenshots");
@@ -28,11 +28,11 @@ for (const lang of ["en", "zh-Hans"]) {
           await settled(page);
           await shoot("settings");
           assert.ok(await widthOf(page) <= width, "settings and ledger");
-          await page.evaluate((link) => { location.hash = link; }, STAGES);
+          await follow(page, STAGES);
           await page.waitForFunction(() => document.querySelectorAll(".bar").length > 1);
           assert.ok(await widthOf(page) <= width, "stages");
           await shoot("stages");
-          await page.evaluate((link) => { location.hash = link; }, DOES_NOT_FIT);
+          await follow(page, DOES_NOT_FIT);
           await page.waitForSelector('[data-verdict="no"] ~ *, [data-verdict="no"]');
           await settled(page);
           assert.ok(await widthOf(page) <= width, "does not fit");

@@ -34,8 +34,8 @@ test("the language is the reader's, can be changed, and is remembered", async ()
     assert.equal(await page.getAttribute("html", "lang"), "zh-Hans");
     assert.ok((await textOf(page, "#knobs-title")).includes(words["zh-Hans"]["knobs.title"]));
     await page.click("[data-action=lang]");
+    await page.waitForSelector("html[lang=en]");
     await settled(page);
-    assert.equal(await page.getAttribute("html", "lang"), "en");
     assert.equal(await textOf(page, "#knobs-title"), words.en["knobs.title"]);
     await page.reload();
     await settled(page);
@@ -115,7 +115,7 @@ test("a closed storage changes nothing", async () => {
   const init = () => Object.defineProperty(globalThis, "localStorage", { get() { throw new DOMException("closed", "SecurityError"); } });
   await withPage({ init }, async (page) => {
     await page.click("[data-action=lang]");
+    await page.waitForSelector("html[lang=zh-Hans]");
     await settled(page);
-    assert.equal(await page.getAttribute("html", "lang"), "zh-Hans");
   });
 });

@@ -69,10 +69,11 @@ export async function closeAll() {
 
 /**
  * Runs `body` with a page that must end without errors and without a request to anywhere else.
- * @param {object} options scheme, page, and those of a browser context; `faults` true allows console errors
+ * @param {object} options scheme, page, and those of a browser context; `faults` true allows console errors, `answers`
+ *   stands in for other hosts: an address gives what page.route fulfils with, or null for no connection
  * @param {(page: import("playwright-core").Page, seen: { errors: string[], requests: string[] }) => Promise<void>} body
  */
-export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, init, ...options }, body) {
+export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, init, answers, ...options }, body) {
   const context = await (await sharedBrowser()).newContext({
     locale: "en-US", viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options,
   });
@@ -84,21 +85,42 @@ export async function withPage({ scheme = "http", page: name = "index.html", rea
   page.on("request", (request) => seen.requests.push(request.url()));
   try {
     if (init) await page.addInitScript(init);
+    if (answers) await page.route((url) => url.protocol === "https:", (route) => standIn(route, answers));
     await page.goto(await addressOf(scheme, name));
     if (ready) await settled(page);
     await body(page, seen);
     if (!faults) assert.deepEqual(seen.errors, [], "console of the page");
     const home = scheme === "file" ? "file://" : await origin();
-    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url)), [], "requests to elsewhere");
+    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url) && !(answers && /^https:/.test(url))), [], "requests to elsewhere");
   } finally {
     await context.close();
   }
+}
+
+function standIn(route, answers) {
+  const answer = answers(route.request().url(), route.request().headers());
+  if (!answer) return route.abort();
+  const { status = 200, headers = {}, body = "" } = answer;
+  return route.fulfill({ status, body, headers: { "access-control-allow-origin": "*", ...headers } });
 }
 
 /** Waits until the page has drawn what was last asked of it. */
 export async function settled(page) {
   await page.waitForSelector("[data-verdict]");
   await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+}
+
+/** Puts a link into the address bar and waits until the page has followed it. */
+export async function follow(page, link) {
+  const address = await page.evaluate(() => location.hash.slice(1));
+  if (address !== link) {
+    await page.evaluate((text) => new Promise((resolve) => {
+      // The page's own listener came first.
+      addEventListener("hashchange", resolve, { once: true });
+      location.hash = text;
+    }), link);
+  }
+  await settled(page);
 }
 
 /** Text of the first element, without the gaps of the markup. */

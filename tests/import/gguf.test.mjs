@@ -1,0 +1,131 @@
+/** GGUF files: exact sums from the header alone, and one clear error for each way a file can be wrong. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codes, file, importBounded, importFiles } from "./files.mjs";
+import { TYPES, llama, makeGguf, string, u32, u64, value } from "./gguf.mjs";
+import { planAll } from "../support/engine.mjs";
+
+const whole = (name, model) => { const made = makeGguf(model); return { ...made, place: file(name, made.header, made.size) }; };
+
+test("parameters, bytes and structure are those of the header", () => {
+  const model = llama({ layers: 3 });
+  const { place, bytes } = whole("small.gguf", model);
+  const report = importFiles([place]);
+  const params = model.tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  assert.deepEqual([report.errors, report.warnings, report.status], [[], [], 0]);
+  assert.equal(report.import.params, params);
+  assert.equal(report.import.computed_params, params);
+  assert.equal(report.import.bytes, bytes);
+  assert.equal(report.import.types.reduce((sum, row) => sum + row.bytes, 0), bytes);
+  assert.equal(report.import.groups.reduce((sum, row) => sum + row.bytes, 0), bytes);
+  assert.equal(report.job.infer.weights, "gguf:Q4_K_M");
+});
+
+test("the plan's weights are the file's bytes, whatever its mix", () => {
+  for (const [name, options] of [["q4", {}], ["tied", { tied: true }], ["half", { type: "F16" }], ["odd", { extra: { "general.file_type": 99 } }]]) {
+    const { place, bytes } = whole(`${name}.gguf`, llama(options));
+    const { job } = importFiles([place]);
+    const [report] = planAll([{ task: "infer", hardware: { gpu: "H100" }, ...job }]);
+    assert.equal(report.errors, undefined, name);
+    const weights = report.memory.stages[0].items.filter(({ id }) => id === "weights");
+    assert.equal(weights.reduce((sum, item) => sum + item.bytes, 0), bytes, name);
+  }
+});
+
+test("another format of weights leaves the file's bytes behind", () => {
+  const { place } = whole("other.gguf", llama());
+  const { job } = importFiles([place]);
+  const [report] = planAll([{ task: "infer", hardware: { gpu: "H100" }, ...job, infer: { ...job.infer, weights: "bf16" } }]);
+  const [weights] = report.memory.stages[0].items.filter(({ id }) => id === "weights");
+  assert.equal(weights.bytes, 2 * report.params.total);
+});
+
+test("experts are a group of their own, and the config is that of a mixture", () => {
+  const { place } = whole("moe.gguf", llama({ experts: 4 }));
+  const report = importFiles([place]);
+  assert.equal(report.job.model.config.model_type, "mixtral");
+  assert.equal(report.job.model.config.num_local_experts, 4);
+  assert.equal(report.import.computed_params, report.import.params);
+  assert.ok(report.import.groups.some(({ group, bytes }) => group === "experts" && bytes > 0));
+});
+
+test("version 2 is read, version 1 and big-endian files are named", () => {
+  const model = llama();
+  assert.deepEqual(importFiles([whole("v2.gguf", { ...model, version: 2 }).place]).errors, []);
+  assert.deepEqual(codes(importFiles([whole("v1.gguf", { ...model, version: 1 }).place])), ["gguf_version"]);
+  const { header, size } = makeGguf(model);
+  header.writeUInt32BE(3, 4);
+  assert.deepEqual(codes(importFiles([file("big.gguf", header, size)])), ["gguf_big_endian"]);
+});
+
+test("a pipe is read like a file", () => {
+  const { header } = makeGguf(llama());
+  const { size } = makeGguf(llama());
+  const input = Buffer.concat([header, Buffer.alloc(size - header.length)]);
+  assert.equal(importFiles(["-"], { input }).import.tensors, llama().tensors.length);
+});
+
+test("of a large file only the beginning is read", () => {
+  const { place, size, header } = whole("large.gguf", llama({ layers: 80, hidden: 8192, heads: 64, kvHeads: 8, ffn: 28672, vocab: 128256 }));
+  assert.ok(size > 30e9 && header.length < 4e6);
+  const { seconds, import: found } = importBounded(place);
+  assert.ok(found.params > 70e9 && seconds < 0.3, `${seconds} s`);
+});
+
+test("a split model is the sum of its parts, and missing ones are told", () => {
+  const model = llama({ layers: 4 });
+  const split = (number, tensors, metadata) => whole(`model-0000${number + 1}-of-00003.gguf`,
+    { metadata: { ...metadata, "split.no": { u16: number }, "split.count": { u16: 3 } }, tensors }).place;
+  const parts = [split(0, model.tensors.slice(0, 10), model.metadata), split(1, model.tensors.slice(10, 20), {}), split(2, model.tensors.slice(20), {})];
+  const { bytes } = makeGguf(model);
+  assert.equal(importFiles(parts).import.bytes, bytes);
+  assert.equal(importFiles([parts[2], parts[0], parts[1]]).import.bytes, bytes);
+  const [fault] = importFiles([parts[0], parts[2]]).errors;
+  assert.deepEqual([fault.code, fault.args.parts, fault.args.count], ["file_parts_missing", "2", 3]);
+  assert.deepEqual(codes(importFiles([parts[0], parts[0], parts[1]])), ["files_conflict"]);
+});
+
+/** A header by hand: counts, metadata and tensor infos as given. */
+const raw = ({ tensors = 0, keys = 0, body = [] }) => Buffer.concat([Buffer.from("GGUF"), u32(3), u64(tensors), u64(keys), ...body]);
+const info = (name, dimensions, type, offset) => [string(name), u32(dimensions.length), ...dimensions.map(u64), u32(type), u64(offset)];
+const nested = (depth) => (depth === 0 ? [u32(4), u64(0)] : [u32(9), u64(1), ...nested(depth - 1)]);
+
+const HOSTILE = {
+  "2^60 tensors": [raw({ tensors: 2n ** 60n, body: [Buffer.alloc(64)] }), "file_damaged count"],
+  "2^60 keys": [raw({ keys: 2n ** 60n, body: [Buffer.alloc(64)] }), "file_damaged count"],
+  "more keys than bytes": [raw({ keys: 1000, body: [Buffer.alloc(64)] }), "file_damaged count"],
+  "a key of 2^63 bytes": [raw({ keys: 1, body: [u64(2n ** 63n), Buffer.alloc(64)] }), "file_damaged cut_short"],
+  "an empty key": [raw({ keys: 1, body: [string(""), value(1)] }), "file_damaged key_length"],
+  "a value of no kind": [raw({ keys: 1, body: [string("a"), u32(77), u64(0)] }), "file_damaged value_kind"],
+  "an array of 2^61": [raw({ keys: 1, body: [string("a"), u32(9), u32(4), u64(2n ** 61n), Buffer.alloc(64)] }), "file_damaged count"],
+  "deep arrays": [raw({ keys: 1, body: [string("a"), u32(9), ...nested(30)] }), "file_damaged nesting"],
+  "a key twice": [raw({ keys: 2, body: [string("a"), value(1), string("a"), value(2)] }), "file_damaged repeated_key"],
+  "an alignment of 24": [raw({ keys: 1, body: [string("general.alignment"), value(24)] }), "file_damaged alignment"],
+  "an alignment of 0": [raw({ keys: 1, body: [string("general.alignment"), value(0)] }), "file_damaged alignment"],
+  "nine dimensions": [raw({ tensors: 1, body: info("a", Array(9).fill(1), 0, 0) }), "file_damaged dimensions"],
+  "a negative dimension": [raw({ tensors: 1, body: info("a", [-4n], 0, 0) }), "file_damaged dimensions"],
+  "a product beyond 2^64": [raw({ tensors: 1, body: info("a", [2n ** 40n, 2n ** 40n], 0, 0) }), "file_damaged dimensions"],
+  "a type of no kind": [raw({ tensors: 1, body: info("a", [32], 70000, 0) }), "file_damaged tensor_type"],
+  "a broken block": [raw({ tensors: 1, body: info("a", [33], TYPES.Q8_0[0], 0) }), "file_damaged row_length"],
+  "an offset off the grid": [raw({ tensors: 1, body: info("a", [32], 0, 5) }), "file_damaged tensor_offset"],
+  "a tensor beyond the end": [raw({ tensors: 1, body: info("a", [32], 0, 2n ** 50n) }), "file_damaged cut_short"],
+  "an overlap": [raw({ tensors: 2, body: [...info("a", [32], 0, 0), ...info("b", [32], 0, 32), Buffer.alloc(512)] }), "file_damaged overlap"],
+  "a tensor twice": [raw({ tensors: 2, body: [...info("a", [8], 0, 0), ...info("a", [8], 0, 32), Buffer.alloc(512)] }), "file_damaged repeated_tensor"],
+};
+
+for (const [name, [bytes, expected]] of Object.entries(HOSTILE)) {
+  test(`refused in bounds: ${name}`, () => {
+    const report = importBounded(file("hostile.gguf", bytes));
+    assert.deepEqual(codes(report), [expected]);
+    assert.ok(report.seconds < 0.1, `${report.seconds} s`);
+  });
+}
+
+test("cut anywhere, a file is refused with one error", () => {
+  const { header } = makeGguf(llama({ vocab: 256 }));
+  for (let length = 4; length < header.length; length += 997) {
+    const found = codes(importFiles([file("cut.gguf", header.subarray(0, length))]));
+    assert.equal(found.length, 1, `${length}: ${found}`);
+    assert.match(found[0], /^file_damaged (cut_short|count)$/, String(length));
+  }
+});
