@@ -39,7 +39,7 @@ export function createFormat(lang, unit) {
     number: (value, digits = 2) => print(value, 0, digits),
     percent: (fraction) => `${print(fraction * 100, 0, Math.abs(fraction) < 0.1 ? 1 : 0)} %`,
     bytes,
-    delta: (value) => (value > 0 ? `+${bytes(value)}` : bytes(value)),
+    delta: (value) => (value > 0 ? `+${bytes(value)}` : bytes(value || 0)),
     amount: (value, digits = 1) => print(value / Number(large[1]), digits, digits),
     count: (value) => compactCount(value, print),
     exact: (value) => exactNumber(value),

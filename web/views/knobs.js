@@ -46,6 +46,7 @@ export function changeText(context, knob, path) {
 /** @param {Pick<Context, 'words' | 'format'>} context @param {Knob} knob */
 export function costText({ words, format }, knob) {
   const { kind, low, high } = knob.cost;
+  if (kind === 'hardware' && high === 1) return words.t('knobs.cost.hardware.same');
   if (low === undefined || high === undefined) return words.t(`knobs.cost.${kind}`);
   const print = kind === 'time' ? format.percent : format.ratio;
   const same = print(low) === print(high);
