@@ -52,7 +52,7 @@ $(B)/tests/answer_lines: $(B)/obj/tests/wasm/answer_lines.o $(B)/libgpuplan.a
 $(B)/tests/trap.wasm: tests/wasm/trap.c wasm/wasm.mk
 	@mkdir -p $(@D)
 	$(call say,link,$@)
-	$(Q)$(WASM_LINK) -o $@ $<
+	$(Q)$(EMCC) $(WASM_LINK) -o $@ $<
 
 -include $(UNIT_SOURCES:%.c=$(B)/obj/%.d) $(UNIT_SHARED_OBJECTS:.o=.d) $(B)/obj/tests/wasm/answer_lines.d
 

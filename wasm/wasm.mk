@@ -5,11 +5,10 @@ EMCC ?= emcc
 ifneq ($(wildcard /usr/bin/python3),)
 export EMSDK_PYTHON ?= /usr/bin/python3
 endif
-WASM_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/wasm/%.o) $(B)/obj/wasm/generated/catalog_data.o $(B)/obj/wasm/cJSON.o \
-	$(B)/obj/wasm/wasm/shim.o
+WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk wasm/stack_setting.sh
 
 # -Oz: the module is downloaded by everyone who opens the page. -DNDEBUG: assert would import proc_exit.
-WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz -DNDEBUG -MMD -MP
+WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz -DNDEBUG
 
 # STANDALONE_WASM, --no-entry: no JavaScript of the toolchain, only our exports.
 # emmalloc: the smallest allocator of the toolchain.
@@ -18,36 +17,33 @@ WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz
 # --stack-first: a stack that runs over traps instead of writing over the data.
 # The stack's setting was renamed in 3.1.25, and each side refuses the other's name.
 WASM_STACK_BYTES := 262144
-WASM_LINK = $(EMCC) -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=100663296 -Wl,--stack-first \
+WASM_LINK = -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=100663296 -Wl,--stack-first \
 	-s$$($(EMCC) --version | sh wasm/stack_setting.sh)=$(WASM_STACK_BYTES)
 
-wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js ## build/gpuplan.wasm
+wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpuplan.wasm
 
-$(B)/gpuplan.wasm: $(WASM_OBJECTS) wasm/stack_setting.sh
-	$(call say,link,$@)
-	$(Q)$(WASM_LINK) -o $@ $(WASM_OBJECTS)
+# All sources in one command: most of the time of a small file is the start of the toolchain.
+WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c
 
-# The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
-$(B)/gpuplan.wasm.js: $(B)/gpuplan.wasm wasm/embed.mjs
-	$(call say,embed,$@)
-	$(Q)node wasm/embed.mjs $< > $@
+# What the page starts with: without the importers, most of which nothing else calls, so that the linker leaves them out.
+PLANNER_SOURCES := $(filter-out core/import%.c,$(WASM_SOURCES)) wasm/without_import.c
 
-WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk
-$(B)/obj/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
+$(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
+	$(call say,emcc,$@)
+	$(Q)$(WASM_COMPILE) $(WASM_LINK) -o $@ $(WASM_SOURCES) $(B)/wasm/cJSON.o
+
+$(B)/planner.wasm: $(PLANNER_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
+	$(call say,emcc,$@)
+	$(Q)$(WASM_COMPILE) $(WASM_LINK) -o $@ $(PLANNER_SOURCES) $(B)/wasm/cJSON.o
+
+$(B)/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
 	@mkdir -p $(@D)
 	$(call say,emcc,$<)
 	$(Q)$(EMCC) $(CJSON_FLAGS) -Oz -DNDEBUG -c -o $@ $<
 
-$(B)/obj/wasm/generated/%.o: $(B)/generated/%.c $(WASM_SETTINGS)
-	@mkdir -p $(@D)
-	$(call say,emcc,$<)
-	$(Q)$(WASM_COMPILE) -c -o $@ $<
-
-$(B)/obj/wasm/%.o: %.c $(WASM_SETTINGS) | $(CJSON)/cJSON.h
-	@mkdir -p $(@D)
-	$(call say,emcc,$<)
-	$(Q)$(WASM_COMPILE) -c -o $@ $<
-
--include $(WASM_OBJECTS:.o=.d)
+# The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
+$(B)/%.wasm.js: $(B)/%.wasm wasm/embed.mjs
+	$(call say,embed,$@)
+	$(Q)node wasm/embed.mjs $< > $@
 
 .PHONY: wasm
