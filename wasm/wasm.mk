@@ -8,6 +8,9 @@ endif
 WASM_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/wasm/%.o) $(B)/obj/wasm/generated/catalog_data.o $(B)/obj/wasm/cJSON.o \
 	$(B)/obj/wasm/wasm/shim.o
 
+# What the page starts with: without the importers, most of which nothing else calls, so that the linker leaves them out.
+PLANNER_OBJECTS := $(filter-out $(B)/obj/wasm/core/import%.o,$(WASM_OBJECTS)) $(B)/obj/wasm/wasm/without_import.o
+
 # -Oz: the module is downloaded by everyone who opens the page. -DNDEBUG: assert would import proc_exit.
 WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz -DNDEBUG -MMD -MP
 
@@ -21,14 +24,18 @@ WASM_STACK_BYTES := 262144
 WASM_LINK = $(EMCC) -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=100663296 -Wl,--stack-first \
 	-s$$($(EMCC) --version | sh wasm/stack_setting.sh)=$(WASM_STACK_BYTES)
 
-wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js ## build/gpuplan.wasm
+wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpuplan.wasm
 
 $(B)/gpuplan.wasm: $(WASM_OBJECTS) wasm/stack_setting.sh
 	$(call say,link,$@)
 	$(Q)$(WASM_LINK) -o $@ $(WASM_OBJECTS)
 
+$(B)/planner.wasm: $(PLANNER_OBJECTS) wasm/stack_setting.sh
+	$(call say,link,$@)
+	$(Q)$(WASM_LINK) -o $@ $(PLANNER_OBJECTS)
+
 # The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
-$(B)/gpuplan.wasm.js: $(B)/gpuplan.wasm wasm/embed.mjs
+$(B)/%.wasm.js: $(B)/%.wasm wasm/embed.mjs
 	$(call say,embed,$@)
 	$(Q)node wasm/embed.mjs $< > $@
 
@@ -48,6 +55,6 @@ $(B)/obj/wasm/%.o: %.c $(WASM_SETTINGS) | $(CJSON)/cJSON.h
 	$(call say,emcc,$<)
 	$(Q)$(WASM_COMPILE) -c -o $@ $<
 
--include $(WASM_OBJECTS:.o=.d)
+-include $(WASM_OBJECTS:.o=.d) $(B)/obj/wasm/wasm/without_import.d
 
 .PHONY: wasm
