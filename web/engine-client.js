@@ -1,19 +1,33 @@
 /* The planner as the page sees it: requests out, reports back. The only file that speaks to the core. */
 import { createEngine } from '../wasm/engine.js';
+import { loadScript } from './load.js';
 
 /** @typedef {import('./types').Engine} Engine */
 
 export class PlannerMissing extends Error {}
 
+/** The module of the script that was loaded last. @param {string} script */
+function moduleOf(script) {
+  const source = /** @type {any} */ (globalThis).gpuplanWasm;
+  if (typeof source !== 'string') throw new PlannerMissing(script);
+  return createEngine(source);
+}
+
 /**
- * Starts the planner that gpuplan.wasm.js carries.
+ * Starts the planner that gpuplan.wasm.js carries. The importers come with the first
+ * file, in a full module that takes the place of the first.
  * @returns {Promise<Engine>}
  */
 export async function startEngine() {
   if (typeof WebAssembly !== 'object') throw new PlannerMissing('WebAssembly');
-  const source = /** @type {any} */ (globalThis).gpuplanWasm;
-  if (typeof source !== 'string') throw new PlannerMissing('gpuplan.wasm.js');
-  const engine = await createEngine(source);
+  let engine = await moduleOf('gpuplan.wasm.js');
+  /** @type {Promise<void> | null} */
+  let full = null;
+  const loadFull = () => {
+    full ??= loadScript('gpuplan-full.wasm.js').then(async () => { engine = await moduleOf('gpuplan-full.wasm.js'); })
+      .catch((error) => { full = null; throw error; });
+    return full;
+  };
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */
   const ask = (request, files) => engine.answer({ gpuplan: 1, ...request }, files);
   return {
@@ -22,7 +36,7 @@ export async function startEngine() {
     decode: (link) => ask({ op: 'link', link }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],
     models: (filter) => ask({ op: 'catalog', kind: 'models', filter }).models ?? [],
-    import: (parts, files, name) => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files),
+    import: (parts, files, name) => loadFull().then(() => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files)),
     gpus: (filter) => ask({ op: 'catalog', kind: 'gpus', filter }).gpus ?? [],
   };
 }

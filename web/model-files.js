@@ -39,7 +39,7 @@ export async function importModel(engine, sources, name) {
       // A file that ends before what was asked for is whole.
       size: source.size ?? (files[index].length < wanted[index] ? files[index].length : null),
     }));
-    const report = engine.import(parts, files, name);
+    const report = await engine.import(parts, files, name);
     if (!report.need) return report;
     for (const { part, bytes } of report.need) wanted[part] = bytes;
   }

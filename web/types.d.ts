@@ -121,7 +121,7 @@ export interface Engine {
   fields(): Field[];
   models(filter: string): { [key: string]: string | number | boolean }[];
   gpus(filter: string): { [key: string]: string | number | boolean }[];
-  import(parts: { name: string; bytes: number; size: number | null }[], files: Uint8Array[], name?: string): ImportReport;
+  import(parts: { name: string; bytes: number; size: number | null }[], files: Uint8Array[], name?: string): Promise<ImportReport>;
 }
 
 export interface ImportReport {

@@ -14,7 +14,7 @@ WEB_ASSETS := $(wildcard web/assets/*)
 
 SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
 	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) \
-	$(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/licenses.txt
+	$(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js $(DIST)/licenses.txt
 
 site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
@@ -58,7 +58,9 @@ $(WEB_ASSETS:web/assets/%=$(DIST)/%): $(DIST)/%: web/assets/%
 	$(call say,copy,$@)
 	$(Q)cp $< $@
 
-$(DIST)/gpuplan.wasm.js: $(B)/gpuplan.wasm.js
+$(DIST)/gpuplan.wasm.js: $(B)/planner.wasm.js
+$(DIST)/gpuplan-full.wasm.js: $(B)/gpuplan.wasm.js
+$(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js:
 	@mkdir -p $(@D)
 	$(call say,copy,$@)
 	$(Q)cp $< $@

@@ -2,7 +2,7 @@
 
 L := $(B)/lint
 # Sources that only WebAssembly has are unknown to gcc.
-LINT_WASM := wasm/shim.c tests/wasm/trap.c
+LINT_WASM := wasm/shim.c wasm/without_import.c tests/wasm/trap.c
 LINT_NATIVE := $(filter-out $(LINT_WASM),$(CORE_SOURCES) $(CLI_SOURCES) $(wildcard native/*.c tests/*/*.c))
 LINT_C := $(LINT_NATIVE) $(LINT_WASM)
 LINT_HEADERS := $(CORE_HEADERS) $(wildcard native/*.h native/*/*.h tests/*/*.h)
