@@ -76,4 +76,3 @@ function helpReason({ report, words, format }) {
   if (!knob) return words.t('verdict.no_single_knob');
   return words.t('verdict.knob_helps', { knob: words.t(`knob.${knob.id}`), saved: format.bytes(knob.saves_bytes) });
 }
-
