@@ -155,7 +155,7 @@ export class App {
   announce() {
     clearTimeout(this.announceTimer);
     this.announceTimer = window.setTimeout(() => {
-      const { context, words } = this;
+      const { context } = this;
       if (!context) return;
       byId('announcer').textContent = announcement(context);
     }, ANNOUNCE_DELAY_MS);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { follow, hashOf, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
-import { examples, linkOf, plan } from "../support/planner.mjs";
+import { examples, linkOf, plan, words } from "../support/planner.mjs";
 
 const jobs = examples.flatMap((example) => example.variants.map((variant) => [`${example.id}/${variant.id}`, variant.job]));
 
@@ -70,8 +70,7 @@ test("a link whose model is not known shows no answer of another job", async () 
     assert.equal(await page.title(), words.en["top.title.none"]);
     for (const part of ["#bars", "#ledgers", ".columns", ".tabs", "#notes"]) assert.equal(await page.locator(part).isVisible(), false, part);
     assert.ok((await textOf(page, "#sentence-model-error")).includes("nope-zz"));
-    await page.evaluate(() => { location.hash = "v=1&task=full&model=gpt2&gpu=H100"; });
-    await settled(page);
+    await follow(page, "v=1&task=full&model=gpt2&gpu=H100");
     assert.equal(await verdictOf(page), "fits");
     assert.match(await page.title(), /gpt2/);
     assert.equal(await page.locator("#bars").isVisible(), true);
