@@ -23,7 +23,8 @@ gp_field gp_search_field(const gp_job *job, int choice) {
     static const gp_field fields[GP_CHOICES] = {GP_FIELD_COUNT, GP_FIELD_PP, GP_FIELD_TP, GP_FIELD_ZERO,
                                                 GP_FIELD_RECOMPUTE};
     if (gp_is_training(job)) return fields[choice];
-    return choice == GP_CHOICE_STAGES ? GP_FIELD_INFER_PP : choice == GP_CHOICE_TENSOR ? GP_FIELD_INFER_TP : fields[choice];
+    if (choice == GP_CHOICE_STAGES) return GP_FIELD_INFER_PP;
+    return choice == GP_CHOICE_TENSOR ? GP_FIELD_INFER_TP : fields[choice];
 }
 
 /* An engine's layout settles its own tensor parallelism, and llama.cpp's its layers besides (layout.h). */
@@ -53,7 +54,8 @@ void gp_search_start(gp_search *search, gp_plan *plan, gp_search_aim aim) {
         if (i > GP_CHOICE_TENSOR && gp_known(job, field)) search->plainest.values[i] = gp_whole(job, field);
     }
     search->batch_open = is_batch_open(job);
-    search->batch_follows = search->batch_open && gp_known(job, GP_FIELD_GLOBAL_BATCH) && gp_known(job, GP_FIELD_GRAD_ACCUM);
+    search->batch_follows =
+        search->batch_open && gp_known(job, GP_FIELD_GLOBAL_BATCH) && gp_known(job, GP_FIELD_GRAD_ACCUM);
     if (search->batch_open) gp_set_whole(job, GP_FIELD_MICRO_BATCH, 1, GP_SOLVED);
 }
 

@@ -44,7 +44,8 @@ static void try_within_node(const count_range *range) {
 }
 
 /* Whole nodes between `low`, which do not fit, and those of the search, which do. */
-static void try_fewer_nodes(const count_range *range, const gp_search *before, int64_t unit, int64_t low, int64_t high) {
+static void try_fewer_nodes(const count_range *range, const gp_search *before, int64_t unit, int64_t low,
+                            int64_t high) {
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         gp_search attempt = *before;
