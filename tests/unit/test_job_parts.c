@@ -200,7 +200,7 @@ static void test_targets(void **state) {
         {"[\"fc1\",\"fc2\",\"out_proj\"]", GP_TARGET_UP | GP_TARGET_DOWN | GP_TARGET_O},
         {"\"model.layers.0.self_attn.q_proj\"", GP_TARGET_Q}, {"\"model.embed_tokens\"", GP_TARGET_EMBEDDING},
         {"\"all except lm_head\"", GP_TARGET_ALL_LINEAR}, {"\"all linear except down_proj\"", GP_TARGET_ALL_LINEAR & ~64},
-        {"[\"attention\",\"up_proj\"]", GP_TARGET_ATTENTION | GP_TARGET_UP}, {"[]", 0}, {"\"\"", 0},
+        {"[\"attention\",\"up_proj\"]", GP_TARGET_ATTENTION | GP_TARGET_UP},
         {"[\"input_layernorm\",\"norm\",\"post_attention_layernorm\"]", 0},
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -216,6 +216,8 @@ static void test_targets_that_are_not_understood(void **state) {
     assert_string_equal(read_targets("[\"v_proj\",\"up_porj\"]"), "unknown_target train.lora.targets");
     assert_string_equal(fault_argument(&faults, GP_CODE_UNKNOWN_TARGET, "value"), "up_porj");
     assert_string_equal(read_targets("\"zebra\""), "unknown_target train.lora.targets");
+    assert_string_equal(read_targets("[]"), "missing train.lora.targets");
+    assert_string_equal(read_targets("\"\""), "missing train.lora.targets");
     assert_string_equal(read_targets("\"incl. expert tensors\""), "not_modelled train.lora.targets");
     assert_string_equal(read_targets("\"attention + linear attention + shared expert\""),
                         "not_modelled train.lora.targets");
