@@ -40,7 +40,7 @@ const refused = [
   ["an alias of nothing", "aliases.json", (aliases) => { aliases.nothing = "nobody/nothing"; }, /an alias of no model/],
   ["an alias of a GPU that is taken", "gpus.json", (rows) => rows[0].aliases.push("H100"), /also names another row/],
   ["a count 0.2 % off", "models.json", (rows) => { rows[0].params = Math.round(rows[0].params * 1.002); }, /published are/],
-  ["a config of another kind", "models.json", (rows) => { rows[0].config.model_type = "mixtral"; }, /unsupported_architecture/],
+  ["a config of another kind", "models.json", (rows) => { rows[0].config.model_type = "bert"; }, /unsupported_architecture/],
   ["a config that lacks its width", "models.json", (rows) => delete rows[0].config.n_embd, /incomplete_model/],
   ["an unknown confidence", "models.json", (rows) => { rows[0].confidence = "sure"; }, /confidence/],
 ];
