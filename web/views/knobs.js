@@ -16,7 +16,8 @@ export function knobsView(context) {
   const table = h('table', { class: 'knobs', role: 'table' },
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, ['knob', 'frees', 'costs', 'after'].map((column) => h('th', { scope: 'col', role: 'columnheader', class: column === 'frees' ? 'number' : '' }, words.t(`knobs.${column}`))))),
     h('tbody', { role: 'rowgroup' }, knobs.map((knob, index) => knobRow(context, knob, index))));
-  return holds ? h('div', {}, table, h('p', { class: 'quiet' }, words.t('knobs.held'))) : table;
+  // One frame in both cases: a table that moves in or out of it would be another table, and the focus would be lost.
+  return h('div', {}, table, holds ? h('p', { class: 'quiet' }, words.t('knobs.held')) : null);
 }
 
 /** @param {Context} context @param {Knob} knob @param {number} index */

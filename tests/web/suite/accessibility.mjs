@@ -22,9 +22,9 @@ async function assertAccessible(page, where, part) {
 
 const DOES_NOT_FIT = linkOf(examples[1].variants.find((row) => row.id === "full").job);
 
-for (const lang of ["en", "zh-Hans"]) {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const viewport of [WIDE, NARROW]) {
+for (const colorScheme of ["light", "dark"]) {
+  for (const viewport of [WIDE, NARROW]) {
+    for (const lang of ["en", "zh-Hans"]) {
       const name = `${lang}, ${colorScheme}, ${viewport.width} px`;
       test(`${name}: the page`, async () => {
         // The page's policy keeps scripts out; what the test brings along comes before it.
@@ -44,10 +44,12 @@ for (const lang of ["en", "zh-Hans"]) {
           await page.fill("#sentence-train-seq_len", "0");
           await page.click("#tab-ledger");
           await settled(page);
-          await assertAccessible(page, "settings, an error, the ledger");
+          await assertAccessible(page, "settings and an error", ".job");
+          await assertAccessible(page, "the answer before", "#result");
+          await assertAccessible(page, "the ledger", ".tabs");
           await page.click("#settings-button");
           await follow(page, DOES_NOT_FIT);
-          await assertAccessible(page, "a plan that does not fit");
+          await assertAccessible(page, "a plan that does not fit", "#result");
         });
       });
       test(`${name}: the frame`, async () => {

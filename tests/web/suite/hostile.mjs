@@ -52,7 +52,8 @@ test("links with hostile names", async () => {
         await assertUnharmed(page, `${name} ${link}`);
         if (name === "embed.html") continue;
         const buttons = await page.locator("button[data-why]:visible").count();
-        for (const index of [0, Math.floor(buttons / 2), buttons - 1]) {
+        if (link === links[0]) assert.ok(buttons > 10);
+        for (const index of buttons === 0 ? [] : [0, Math.floor(buttons / 2), buttons - 1]) {
           await page.locator("button[data-why]:visible").nth(index).click();
           await assertUnharmed(page, "why");
           await page.keyboard.press("Escape");
@@ -69,7 +70,13 @@ test("a hostile setting of the embedded page", async () => {
   });
 });
 
-test("the policy lets no connection, inline script or evaluated text through", async () => {
+/** Hubs that the full page may ask for a model, when its reader does; the frame asks nobody. */
+const CONNECTIONS = {
+  "index.html": /^(https:\/\/(\*\.)?(huggingface\.co|hf\.co|hf-mirror\.com|modelscope\.cn) ?)+$/,
+  "embed.html": /^'none'$/,
+};
+
+test("the policy lets no unasked connection, inline script or evaluated text through", async () => {
   await withPage({ faults: true }, async (page) => {
     const blocked = await page.evaluate(async () => {
       const outcome = {};
@@ -82,10 +89,10 @@ test("the policy lets no connection, inline script or evaluated text through", a
     });
     assert.deepEqual(blocked, { fetch: "blocked", inline: "blocked" });
   });
-  const policy = /default-src 'none'.*connect-src 'none'/;
-  for (const name of ["index.html", "embed.html"]) {
+  for (const [name, allowed] of Object.entries(CONNECTIONS)) {
     const html = await (await fetch(await addressOf("http", name))).text();
-    assert.match(html, policy);
+    assert.match(html, /default-src 'none';/);
+    assert.match(html.match(/connect-src ([^;"]*)/)[1], allowed, name);
     assert.doesNotMatch(html, /<script(?![^>]* src=)|<style|style=|\son\w+=/);
   }
 });

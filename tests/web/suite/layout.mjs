@@ -45,7 +45,7 @@ for (const lang of ["en", "zh-Hans"]) {
 }
 
 test("targets are 24 px or more", async () => {
-  await withPage({ viewport: { width: 360, height: 640 }, hasTouch: true }, async (page) => {
+  await withPage({ viewport: { width: 360, height: 640 }, hasTouch: true, alone: true }, async (page) => {
     await page.click("#settings-button");
     await page.click("#tab-ledger");
     await settled(page);
@@ -62,7 +62,7 @@ test("nothing jumps while the page comes up or a value changes", async () => {
     globalThis.shifts = 0;
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value; }).observe({ type: "layout-shift", buffered: true });
   };
-  await withPage({ init }, async (page) => {
+  await withPage({ alone: true, init }, async (page) => {
     await page.waitForSelector("#chart[data-state=drawn]");
     const top = () => page.evaluate(() => document.getElementById("knobs-title").getBoundingClientRect().top);
     const before = await top();
@@ -95,7 +95,7 @@ test("on a phone the answer stays in sight", async () => {
 });
 
 test("prints as one column with ledger, assumptions and link", async () => {
-  await withPage({}, async (page) => {
+  await withPage({ alone: true }, async (page) => {
     await page.emulateMedia({ media: "print" });
     for (const selector of ["#verdict", "#panel-ledger", "#panel-memory", "#notes", ".print-link"]) assert.equal(await page.locator(selector).isVisible(), true, selector);
     for (const selector of ["#top-tools", "#examples", "[role=tablist]"]) assert.equal(await page.locator(selector).isVisible(), false, selector);
@@ -105,7 +105,7 @@ test("prints as one column with ledger, assumptions and link", async () => {
 });
 
 test("high contrast keeps segments apart", async () => {
-  await withPage({ forcedColors: "active" }, async (page) => {
+  await withPage({ forcedColors: "active", alone: true }, async (page) => {
     const border = await page.locator(".segment").first().evaluate((element) => getComputedStyle(element).borderTopWidth);
     assert.equal(border, "1px");
     await page.screenshot({ path: path.join(PICTURES, "forced-colors.png") });

@@ -79,7 +79,7 @@ for (const lang of ["en", "zh-Hans"]) {
 }
 
 test("theme and unit change at once; the theme is remembered", async () => {
-  await withPage({ colorScheme: "light" }, async (page) => {
+  await withPage({ colorScheme: "light", alone: true }, async (page) => {
     const theme = () => page.getAttribute("html", "data-theme");
     assert.equal(await theme(), "light");
     await page.emulateMedia({ colorScheme: "dark" });
@@ -97,7 +97,7 @@ test("theme and unit change at once; the theme is remembered", async () => {
 });
 
 test("without WebAssembly the page says what is missing", async () => {
-  await withPage({ ready: false, init: () => { delete globalThis.WebAssembly; } }, async (page) => {
+  await withPage({ alone: true, ready: false, init: () => { delete globalThis.WebAssembly; } }, async (page) => {
     await page.waitForSelector("#fatal:not([hidden])");
     assert.ok((await textOf(page, "#fatal")).includes(words.en["fatal.webassembly"]));
     assert.equal(await page.locator("#app").isVisible(), false);
@@ -105,7 +105,7 @@ test("without WebAssembly the page says what is missing", async () => {
 });
 
 test("without JavaScript the page says so in both languages", async () => {
-  await withPage({ ready: false, javaScriptEnabled: false }, async (page) => {
+  await withPage({ alone: true, ready: false, javaScriptEnabled: false }, async (page) => {
     assert.equal(await page.locator("noscript .notice, .notice:visible").count(), 2);
     assert.match(await page.locator("body").innerText(), /needs JavaScript[\s\S]*需要开启 JavaScript/);
   });
@@ -113,7 +113,7 @@ test("without JavaScript the page says so in both languages", async () => {
 
 test("a closed storage changes nothing", async () => {
   const init = () => Object.defineProperty(globalThis, "localStorage", { get() { throw new DOMException("closed", "SecurityError"); } });
-  await withPage({ init }, async (page) => {
+  await withPage({ alone: true, init }, async (page) => {
     await page.click("[data-action=lang]");
     await page.waitForSelector("html[lang=zh-Hans]");
     await settled(page);

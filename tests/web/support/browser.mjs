@@ -67,41 +67,66 @@ export async function closeAll() {
   await new Promise((resolve) => { if (server) server.close(resolve); else resolve(); });
 }
 
-/**
- * Runs `body` with a page that must end without errors and without a request to anywhere else.
- * @param {object} options scheme, page, and those of a browser context; `faults` true allows console errors, `answers`
- *   stands in for other hosts: an address gives what page.route fulfils with, or null for no connection
- * @param {(page: import("playwright-core").Page, seen: { errors: string[], requests: string[] }) => Promise<void>} body
- */
-export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, init, answers, ...options }, body) {
+/** A new context costs a process, about a second; tests that ask for the same kind of page share one. */
+const POOL_MAX = 3;
+const pool = new Map();
+
+/** @returns {Promise<{ context, page, seen: { errors: string[], requests: string[] } }>} */
+async function pageOf(key, init, options) {
+  const kept = pool.get(key);
+  if (kept) {
+    pool.delete(key);
+    pool.set(key, kept);
+    return kept;
+  }
   const context = await (await sharedBrowser()).newContext({
     locale: "en-US", viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options,
   });
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT_MS);
+  if (init) await page.addInitScript(init);
+  const entry = { context, page, seen: { errors: [], requests: [] } };
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) entry.seen.errors.push(message.text()); });
+  page.on("pageerror", (error) => entry.seen.errors.push(String(error)));
+  page.on("request", (request) => entry.seen.requests.push(request.url()));
+  pool.set(key, entry);
+  if (pool.size > POOL_MAX) await drop(pool.keys().next().value);
+  return entry;
+}
+
+async function drop(key) {
+  const entry = pool.get(key);
+  pool.delete(key);
+  await entry?.context.close();
+}
+
+/**
+ * Runs `body` with a freshly loaded page that must end without errors and without a request to anywhere else.
+ * @param {object} options scheme, page, `init` (a script that runs first) and the options of a browser context; `faults`
+ *   true allows console errors, `alone` true keeps the context from other tests
+ * @param {(page: import("playwright-core").Page, seen: { errors: string[], requests: string[] }) => Promise<void>} body
+ */
+export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, alone = false, init, ...options }, body) {
+  const key = JSON.stringify([options, String(init).slice(0, 1000)]);
+  if (alone) await drop(key);
+  const entry = await pageOf(key, init, options);
+  const { page } = entry;
   const seen = { errors: [], requests: [] };
-  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) seen.errors.push(message.text()); });
-  page.on("pageerror", (error) => seen.errors.push(String(error)));
-  page.on("request", (request) => seen.requests.push(request.url()));
+  entry.seen = seen;
+  let isClean = false;
   try {
-    if (init) await page.addInitScript(init);
-    if (answers) await page.route((url) => url.protocol === "https:", (route) => standIn(route, answers));
+    await page.goto("about:blank"); // A change of the fragment alone would not load the page anew.
     await page.goto(await addressOf(scheme, name));
     if (ready) await settled(page);
     await body(page, seen);
     if (!faults) assert.deepEqual(seen.errors, [], "console of the page");
     const home = scheme === "file" ? "file://" : await origin();
-    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url) && !(answers && /^https:/.test(url))), [], "requests to elsewhere");
+    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url)), [], "requests to elsewhere");
+    if (!alone) await page.evaluate(() => { try { localStorage.clear(); } catch { /* closed on purpose */ } });
+    isClean = !alone;
   } finally {
-    await context.close();
+    if (!isClean) await drop(key);
   }
-}
-
-function standIn(route, answers) {
-  const answer = answers(route.request().url(), route.request().headers());
-  if (!answer) return route.abort();
-  const { status = 200, headers = {}, body = "" } = answer;
-  return route.fulfill({ status, body, headers: { "access-control-allow-origin": "*", ...headers } });
 }
 
 /** Waits until the page has drawn what was last asked of it. */
