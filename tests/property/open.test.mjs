@@ -10,8 +10,8 @@ const RANK = { fits: 0, tight: 1, no: 2 };
 /** Training jobs on whole nodes with every choice open. */
 const openJobs = (count, seed, settings) => generateValidJobs(count, seed)
   .filter((job) => job.task !== "infer" && typeof job.hardware.count !== "string").map((job) => {
-    const { zero: _z, recompute: _r, tp: _t, pp: _p, dp: _d, fsdp: _f, micro_batch: _m, grad_accum: _a, global_batch: _g,
-      sequence_parallel: _s, ...train } = job.train ?? {};
+    const open = ["zero", "recompute", "tp", "pp", "dp", "fsdp", "micro_batch", "grad_accum", "global_batch", "sequence_parallel"];
+    const train = Object.fromEntries(Object.entries(job.train ?? {}).filter(([key]) => !open.includes(key)));
     return { ...job, train: { ...train, ...settings } };
   });
 
