@@ -3,11 +3,14 @@
 L := $(B)/lint
 # Sources that only WebAssembly has are unknown to gcc.
 LINT_WASM := wasm/shim.c wasm/without_import.c tests/wasm/trap.c
+# The headers of the toolchain's own C library, where Debian's package has them.
+LINT_TARGET := --target=wasm32-unknown-emscripten \
+	$(patsubst %,--sysroot=%,$(wildcard /usr/share/emscripten/cache/sysroot))
 LINT_NATIVE := $(filter-out $(LINT_WASM),$(CORE_SOURCES) $(CLI_SOURCES) $(wildcard native/*.c tests/*/*.c))
 LINT_C := $(LINT_NATIVE) $(LINT_WASM)
 LINT_HEADERS := $(CORE_HEADERS) $(wildcard native/*.h native/*/*.h tests/*/*.h)
 LINT_FLAGS = $(LANGUAGE) $(WARNINGS) -Werror $(INCLUDES) -Inative -Itests/unit \
-	$(if $(filter native/%,$<),$(POSIX)) $(if $(filter $(LINT_WASM),$<),--target=wasm32)
+	$(if $(filter native/%,$<),$(POSIX)) $(if $(filter $(LINT_WASM),$<),$(LINT_TARGET))
 LINT_TOOLS := gcc clang tidy cppcheck shellcheck eslint types json
 LINT_SHELL := $(wildcard native/setup/*.sh wasm/*.sh tests/*/*.sh native/cli/completion/*.bash .ci/run)
 

@@ -150,7 +150,7 @@ static void packed_shapes_are_whole(void **state) {
         gp_catalog_shape(gp_catalog_model(i), &shape);
         int length = gp_shape_pack(&shape, bytes, sizeof bytes);
         assert_true(length > 0);
-        assert_memory_equal(bytes, gp_catalog_model(i)->shape, length);
+        assert_memory_equal(bytes, gp_catalog_model(i)->shape, (size_t)length);
         assert_int_equal(gp_shape_pack(&shape, bytes, 8), 0);
     }
 }
