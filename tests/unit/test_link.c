@@ -67,7 +67,7 @@ static void test_characters_that_need_escapes(void **state) {
 
 static void test_a_config_leaves_out_what_is_beside_the_point(void **state) {
     (void)state;
-    cJSON *tree = cJSON_Parse("{\"model\":{\"config\":{\"model_type\":\"llama\",\"_name_or_path\":\"/home/me\","
+    cJSON *tree = cJSON_Parse("{\"model\":{\"config\":{\"model_type\":\"llama\",\"_name_or_path\":\"my-models/llama\","
                               "\"hidden_size\":8,\"bos_token_id\":1,\"torch_dtype\":\"bfloat16\","
                               "\"_remove_final_layer_norm\":true}}}");
     char *link = gp_link_encode(tree);
