@@ -103,10 +103,11 @@ async function drop(key) {
 /**
  * Runs `body` with a freshly loaded page that must end without errors and without a request to anywhere else.
  * @param {object} options scheme, page, `init` (a script that runs first) and the options of a browser context; `faults`
- *   true allows console errors, `alone` true keeps the context from other tests
+ *   true allows console errors, `alone` true keeps the context from other tests, `answers` stands in for other hosts: an
+ *   address gives what page.route fulfils with, or null for no connection
  * @param {(page: import("playwright-core").Page, seen: { errors: string[], requests: string[] }) => Promise<void>} body
  */
-export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, alone = false, init, ...options }, body) {
+export async function withPage({ scheme = "http", page: name = "index.html", ready = true, faults = false, alone = false, init, answers, ...options }, body) {
   const key = JSON.stringify([options, String(init).slice(0, 1000)]);
   if (alone) await drop(key);
   const entry = await pageOf(key, init, options);
@@ -115,18 +116,30 @@ export async function withPage({ scheme = "http", page: name = "index.html", rea
   entry.seen = seen;
   let isClean = false;
   try {
+    if (answers) await page.route(ELSEWHERE, (route) => standIn(route, answers));
     await page.goto("about:blank"); // A change of the fragment alone would not load the page anew.
     await page.goto(await addressOf(scheme, name));
     if (ready) await settled(page);
     await body(page, seen);
     if (!faults) assert.deepEqual(seen.errors, [], "console of the page");
     const home = scheme === "file" ? "file://" : await origin();
-    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url)), [], "requests to elsewhere");
+    assert.deepEqual(seen.requests.filter((url) => !url.startsWith(home) && !/^(data|blob|about):/.test(url) && !(answers && ELSEWHERE.test(url))), [], "requests to elsewhere");
     if (!alone) await page.evaluate(() => { try { localStorage.clear(); } catch { /* closed on purpose */ } });
+    if (answers) await page.unroute(ELSEWHERE);
     isClean = !alone;
   } finally {
     if (!isClean) await drop(key);
   }
+}
+
+/** The page itself is served without encryption, so these are other hosts. */
+const ELSEWHERE = /^https:/;
+
+function standIn(route, answers) {
+  const answer = answers(route.request().url(), route.request().headers());
+  if (!answer) return route.abort();
+  const { status = 200, headers = {}, body = "" } = answer;
+  return route.fulfill({ status, body, headers: { "access-control-allow-origin": "*", ...headers } });
 }
 
 /** Waits until the page has drawn what was last asked of it. */
