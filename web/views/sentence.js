@@ -13,6 +13,12 @@ const BLANKS = {
   infer: { task: 'task', model: 'model', count: 'hardware.count', gpu: 'hardware.gpu', weights: 'infer.weights', context: 'infer.context', concurrency: 'infer.concurrency' },
 };
 
+/** Marks that never begin a line: they stay with the blank before them. */
+const CLOSING = /^[,.;:，。；：、]+/;
+
+/** @param {string} text */
+const prose = (text) => h('span', { class: 'prose' }, text);
+
 /**
  * @param {HTMLElement} element
  * @param {Tools} tools
@@ -28,15 +34,22 @@ export function createSentence(element, tools, fieldOf) {
     const focused = /** @type {HTMLElement | null} */ (element.contains(document.activeElement) ? document.activeElement : null)?.dataset.path;
     kind = wanted;
     controls = [];
-    const pieces = tools.words.parts(`sentence.${kind}`).map((piece) => {
-      if ('text' in piece) return h('span', { class: 'prose' }, piece.text);
+    /** @type {HTMLElement[]} */
+    const pieces = [];
+    for (const piece of tools.words.parts(`sentence.${kind}`)) {
+      if ('text' in piece) {
+        const mark = CLOSING.exec(piece.text)?.[0] ?? '';
+        if (mark) pieces.push(h('span', { class: 'closed' }, pieces.pop() ?? '', prose(mark)));
+        pieces.push(prose(piece.text.slice(mark.length)));
+        continue;
+      }
       const field = fieldOf(BLANKS[kind][piece.name]);
-      if (!field) return null;
+      if (!field) continue;
       const made = control(field, tools, 'sentence');
       controls.push(made);
-      return made.element;
-    });
-    element.replaceChildren(...pieces.filter((piece) => piece !== null));
+      pieces.push(made.element);
+    }
+    element.replaceChildren(...pieces);
     controls.find((made) => made.path === focused)?.target.focus();
   }
 

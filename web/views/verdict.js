@@ -74,5 +74,7 @@ function helpReason({ report, words, format }) {
   if (report.verdict !== 'no') return '';
   const knob = (report.advice ?? []).find((row) => row.verdict_after !== 'no');
   if (!knob) return words.t('verdict.no_single_knob');
-  return words.t('verdict.knob_helps', { knob: words.t(`knob.${knob.id}`), saved: format.bytes(knob.saves_bytes) });
+  const name = words.t(`knob.${knob.id}`);
+  return knob.saves_bytes > 0 ? words.t('verdict.knob_helps', { knob: name, saved: format.bytes(knob.saves_bytes) })
+    : words.t('verdict.knob_fits', { knob: name });
 }
