@@ -12,7 +12,7 @@ const word = (...parts) => new RegExp(`\\b${parts.join("")}\\b`, "i");
 const host = (...labels) => new RegExp(labels.join("\\."), "i");
 
 /** Facts about models name their makers as they are; a lock file repeats what its packages are called. */
-const FACTS = /^(core\/data\/|tests\/data\/|package-lock\.json$)/;
+const FACTS = /^(core\/data\/|tests\/data\/|tests\/reports\/\w+\.jsonl$|package-lock\.json$)/;
 
 /** @type {[string, RegExp, RegExp?][]} what, pattern, files where it is allowed */
 const RULES = [

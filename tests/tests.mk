@@ -30,9 +30,12 @@ test-parts: cli wasm site $(UNIT_PROGRAMS) sanitized fuzzers $(B)/tests/answer_l
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests
 	@status=0; for program in $(UNIT_PROGRAMS); do $$program || status=1; done; exit $$status
 
-bless: cli wasm ## rewrite the expected reports of tests/golden and the outputs in README.md after a wanted change
+bless: cli wasm accuracy ## rewrite the expected reports of tests/golden and the outputs in README.md after a wanted change
 	node tests/golden/bless.mjs
 	node tests/cli/readme.mjs
+
+accuracy: cli ## score the planner on the measurements in tests/reports and write docs/accuracy.md
+	node tests/reports/accuracy.mjs
 
 $(B)/obj/tests/%.o: tests/%.c $(SETTINGS) tests/tests.mk | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
@@ -58,4 +61,4 @@ $(B)/tests/trap.wasm: tests/wasm/trap.c wasm/wasm.mk
 
 include tests/fuzz/fuzz.mk tests/lint/lint.mk
 
-.PHONY: test test-parts unit bless
+.PHONY: test test-parts unit bless accuracy

@@ -10,8 +10,8 @@
 #include "faults.h"
 #include "text.h"
 
-static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch",   "link",    "import",
-                                                            "catalog", "explain", "version", "help"};
+static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch", "link",    "import", "catalog",
+                                                            "explain", "score", "version", "help"};
 
 const char *gp_command_name(gp_command command) {
     return command_names[command];
@@ -24,7 +24,7 @@ gp_command gp_command_of(const char *name) {
 }
 
 typedef enum { OPTION_JSON, OPTION_SET, OPTION_MODEL, OPTION_BRIEF, OPTION_VERBOSE, OPTION_UNIT, OPTION_LANG,
-               OPTION_COLOR, OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
+               OPTION_BY, OPTION_WORST, OPTION_COLOR, OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
 
 #define BIT(command) (1u << (command))
 enum { EVERYWHERE = BIT(GP_COMMAND_COUNT) - 1, JOBS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_LINK),
@@ -44,6 +44,8 @@ static const option_row options[OPTION_COUNT] = {
     [OPTION_BRIEF] = {"brief", 0, NULL, BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_BATCH)},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, VIEWS},
     [OPTION_UNIT] = {"unit", 0, "GiB|GB", VIEWS},
+    [OPTION_BY] = {"by", 0, "group|method", BIT(GP_COMMAND_SCORE)},
+    [OPTION_WORST] = {"worst", 0, "N", BIT(GP_COMMAND_SCORE)},
     [OPTION_LANG] = {"lang", 0, "en|zh-Hans", EVERYWHERE},
     [OPTION_COLOR] = {"color", 0, "auto|always|never", EVERYWHERE},
     [OPTION_VERSION] = {"version", 'V', NULL, EVERYWHERE},
@@ -81,6 +83,14 @@ static void unknown_option(reader *state, const char *word, const char *name, si
     fault(state, "cli.fault.unknown_option", word, nearest);
 }
 
+/* A count of rows, "0" to "99999". */
+static bool read_count(const char *text, int *count) {
+    const size_t length = strlen(text);
+    if (length == 0 || length > 5 || strspn(text, "0123456789") != length) return false;
+    *count = (int)strtol(text, NULL, 10);
+    return true;
+}
+
 static void apply_value(reader *state, option_id id, const char *value) {
     gp_view *view = &state->arguments->view;
     bool known = true;
@@ -94,6 +104,11 @@ static void apply_value(reader *state, option_id id, const char *value) {
         known = view->decimal_units || strcmp(value, "GiB") == 0;
     } else if (id == OPTION_LANG) {
         known = gp_language_parse(value, &view->language);
+    } else if (id == OPTION_BY) {
+        state->arguments->by = strcmp(value, "method") == 0 ? GP_BY_METHOD : GP_BY_GROUP;
+        known = state->arguments->by == GP_BY_METHOD || strcmp(value, "group") == 0;
+    } else if (id == OPTION_WORST) {
+        known = read_count(value, &state->arguments->worst);
     } else if (id == OPTION_COLOR) {
         state->color = strcmp(value, "always") == 0 ? COLOR_ALWAYS : strcmp(value, "never") == 0 ? COLOR_NEVER
                                                                                               : COLOR_AUTO;

@@ -4,17 +4,20 @@
 
 #include <stdbool.h>
 
+#include "score.h"
 #include "view.h"
 
 typedef enum {
     GP_COMMAND_PLAN, GP_COMMAND_BATCH, GP_COMMAND_LINK, GP_COMMAND_IMPORT, GP_COMMAND_CATALOG, GP_COMMAND_EXPLAIN,
-    GP_COMMAND_VERSION, GP_COMMAND_HELP, GP_COMMAND_COUNT
+    GP_COMMAND_SCORE, GP_COMMAND_VERSION, GP_COMMAND_HELP, GP_COMMAND_COUNT
 } gp_command;
 
 typedef struct {
     gp_command command;
     gp_view view;
     bool json, brief, help;
+    gp_score_by by;        /* how scores are divided: nothing means by group and by method */
+    int worst;             /* rows shown of each quantity */
     int setting_count, operand_count, model_count;
     const char **settings; /* key=value, in order; owned, the texts are argv's */
     const char **operands; /* everything else; owned */

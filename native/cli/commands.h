@@ -10,6 +10,7 @@ int gp_command_link(const gp_arguments *arguments);
 int gp_command_import(const gp_arguments *arguments);
 int gp_command_catalog(const gp_arguments *arguments);
 int gp_command_explain(const gp_arguments *arguments);
+int gp_command_score(const gp_arguments *arguments);
 int gp_command_version(const gp_arguments *arguments);
 /* Help of the command named by the operand, or of the program. */
 int gp_command_help(const gp_arguments *arguments);

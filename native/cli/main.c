@@ -15,6 +15,7 @@ static int run(const gp_arguments *arguments) {
     case GP_COMMAND_IMPORT: return gp_command_import(arguments);
     case GP_COMMAND_CATALOG: return gp_command_catalog(arguments);
     case GP_COMMAND_EXPLAIN: return gp_command_explain(arguments);
+    case GP_COMMAND_SCORE: return gp_command_score(arguments);
     case GP_COMMAND_VERSION: return gp_command_version(arguments);
     case GP_COMMAND_HELP:
     case GP_COMMAND_COUNT: break;

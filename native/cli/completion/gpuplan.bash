@@ -12,7 +12,7 @@ _gpuplan_fields() {
 
 _gpuplan() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
-    local commands='plan batch link import catalog explain version help'
+    local commands='plan batch link import catalog explain score version help'
     local options='--json --lang --color --version --help'
     for ((i = 1; i < COMP_CWORD; i++)); do
         case " $commands " in *" ${COMP_WORDS[i]} "*) command=${COMP_WORDS[i]} && break ;; esac
@@ -23,6 +23,7 @@ _gpuplan() {
         --lang) mapfile -t COMPREPLY < <(compgen -W 'en zh-Hans' -- "$word") && return ;;
         --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word") && return ;;
         --unit) mapfile -t COMPREPLY < <(compgen -W 'GiB GB' -- "$word") && return ;;
+        --by) mapfile -t COMPREPLY < <(compgen -W 'group method' -- "$word") && return ;;
         --model | -m) mapfile -t COMPREPLY < <(compgen -f -- "$word") && return ;;
         --set | -s)
             compopt -o nospace 2>/dev/null
@@ -34,6 +35,7 @@ _gpuplan() {
         plan) options="$options --set --model --brief --verbose --unit" ;;
         batch) options="$options --brief" ;;
         link) options="$options --set --model" ;;
+        score) options="$options --by --worst" ;;
         import | catalog) options="$options --verbose --unit" ;;
     esac
     if [[ $word == -* ]]; then
@@ -44,7 +46,7 @@ _gpuplan() {
         '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
         catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus instances links fields formulas' -- "$word") ;;
         explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
-        plan | batch | link | import) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        plan | batch | link | import | score) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac
 }
 
