@@ -277,7 +277,7 @@ static void answer_tree(call *request) {
     found->answer(request);
 }
 
-char *gp_answer_with(const char *text, size_t length, const void *files, size_t file_bytes) {
+char *gp_answer_with(const char *request, size_t length, const void *files, size_t file_bytes) {
     gp_writer writer;
     gp_writer_start(&writer);
     workspace *space = malloc(sizeof *space);
@@ -287,7 +287,7 @@ char *gp_answer_with(const char *text, size_t length, const void *files, size_t 
     }
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
-    cJSON *tree = gp_request_parse(text, length, faults);
+    cJSON *tree = gp_request_parse(request, length, faults);
     call made = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
                  .files = files, .file_bytes = files != NULL ? file_bytes : 0};
     if (tree != NULL) {
@@ -302,9 +302,9 @@ char *gp_answer_with(const char *text, size_t length, const void *files, size_t 
     return gp_writer_finish(&writer);
 }
 
-char *gp_answer_bytes(const char *text, size_t length) { return gp_answer_with(text, length, NULL, 0); }
+char *gp_answer_bytes(const char *request, size_t length) { return gp_answer_with(request, length, NULL, 0); }
 
-char *gp_answer(const char *text) { return gp_answer_bytes(text, text != NULL ? strlen(text) : 0); }
+char *gp_answer(const char *request) { return gp_answer_bytes(request, request != NULL ? strlen(request) : 0); }
 
 void gp_free(char *report) { free(report); }
 

@@ -125,7 +125,7 @@ static void read_pattern(gp_config_reader *reader, const gp_shape *shape, gp_lay
     const char *pattern = cJSON_IsArray(list) ? NULL : gp_config_text(reader, "hybrid_override_pattern");
     int64_t layer = 0;
     if (pattern != NULL) {
-        for (; pattern[layer] != '\0' && layer < plan->count; layer++) letter_kind(pattern[layer], &plan->of[layer]);
+        for (; layer < plan->count && pattern[layer] != '\0'; layer++) letter_kind(pattern[layer], &plan->of[layer]);
         layer = (int64_t)strlen(pattern);
     }
     cJSON_ArrayForEach(block, list) {

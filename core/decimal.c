@@ -92,10 +92,10 @@ static void digits_of(digit_string *text, uint64_t mantissa, int exponent) {
 
     char reversed[DIGITS_MAX + 9];
     int count = 0;
-    while (number.count > 0) {
+    do {
         uint32_t nine = big_divide(&number, 1000000000);
         for (int i = 0; i < 9; i++, nine /= 10) reversed[count++] = (char)(nine % 10);
-    }
+    } while (number.count > 0);
     while (count > 0 && reversed[count - 1] == 0) count--;
     text->count = count;
     text->point = count + (exponent < 0 ? exponent : 0);
@@ -330,7 +330,7 @@ static bool read_short(const spelling *number, double *value) {
 double gp_decimal_read(const char *text, char **end) {
     spelling number;
     bool any = spell(&number, text);
-    if (end) *end = (char *)(uintptr_t)number.end;
+    if (end) *end = (char *)number.end;
     double value = 0;
     if (any && number.count > 0 && !read_short(&number, &value)) {
         int64_t magnitude = number.count + number.exponent;

@@ -81,8 +81,9 @@ static void remember(history *to, size_t at) {
 }
 
 static size_t longest_match(const history *from, size_t at, size_t *distance) {
-    size_t best = 0, most = from->length - at < MATCH_MAX ? from->length - at : MATCH_MAX;
+    size_t best = 0, most = from->length - at;
     if (most < MATCH_MIN) return 0;
+    if (most > MATCH_MAX) most = MATCH_MAX;
     uint32_t place = from->newest[hash_at(from, at)];
     for (int tries = 0; place != 0 && tries < TRIES_MAX && at - (place - 1) <= DISTANCE_MAX; tries++) {
         size_t length = 0, candidate = place - 1;

@@ -280,7 +280,9 @@ static void put_hybrid(maker *to) {
     bool granite = is_model(to, "granitemoehybrid"), lfm2 = strncmp(to->model_type, "lfm2", 4) == 0;
     if (lfm2) put_switch(to, "block_auto_adjust_ff_dim", false);
     if (heads == NULL || heads->count < 2) return;
-    uint64_t listed = heads->count < LISTED_MAX ? heads->count : LISTED_MAX, first = listed, second = listed;
+    uint64_t listed = heads->count;
+    if (listed > LISTED_MAX) listed = LISTED_MAX;
+    uint64_t first = listed, second = listed;
     cJSON *types = granite || lfm2 ? cJSON_AddArrayToObject(to->config, "layer_types") : NULL;
     for (uint64_t i = listed; i-- > 0;) {
         if (gp_gguf_whole(heads, i, 0) == 0) continue;

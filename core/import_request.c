@@ -66,12 +66,14 @@ static void read_part(reader *to, int index, const cJSON *item) {
     gp_import_part *part = &to->parts[index];
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, "text");
-    part->name = cJSON_IsString(name) ? name->valuestring : "";
+    part->name = "";
     part->bytes = (const unsigned char *)"";
+    if (name != NULL) {
+        if (cJSON_IsString(name)) part->name = name->valuestring;
+        else wrong_type(to, index, "name", "text");
+    }
     if (!cJSON_IsObject(item)) {
         wrong_type(to, index, "", "object");
-    } else if (name != NULL && !cJSON_IsString(name)) {
-        wrong_type(to, index, "name", "text");
     } else if (text == NULL) {
         read_bytes(to, index, item, part);
     } else if (cJSON_IsString(text)) {

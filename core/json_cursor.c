@@ -47,20 +47,20 @@ static void skip_text(gp_json_cursor *cursor) {
     if (cursor->at < cursor->end) cursor->at++;
 }
 
+/* A number, true, false or null. */
+static void skip_word(gp_json_cursor *cursor) {
+    while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != '}' && *cursor->at != ']') cursor->at++;
+}
+
 void gp_json_skip(gp_json_cursor *cursor) {
     int depth = 0;
     do {
         char kind = gp_json_kind(cursor);
-        if (kind == '"') {
-            skip_text(cursor);
-            continue;
-        }
-        depth += (kind == '{' || kind == '[') - (kind == '}' || kind == ']');
-        if (depth > 0 || kind == '}' || kind == ']') {
-            cursor->at++;
-            continue;
-        }
-        while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != '}' && *cursor->at != ']') cursor->at++;
+        bool opens = kind == '{' || kind == '[', closes = kind == '}' || kind == ']';
+        depth += opens - closes;
+        if (kind == '"') skip_text(cursor);
+        else if (depth > 0 || closes) cursor->at++;
+        else skip_word(cursor);
     } while (depth > 0 && cursor->at < cursor->end);
 }
 

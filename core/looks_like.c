@@ -59,8 +59,8 @@ static bool is_html(const char *text, size_t length) {
     return false;
 }
 
-static const char *text_word(const unsigned char *bytes, size_t length) {
-    size_t head = length < 512 ? length : 512, zeros = 0, controls = 0;
+static const char *text_word(const unsigned char *bytes, size_t head) {
+    size_t zeros = 0, controls = 0;
     for (size_t i = 0; i < head; i++) {
         zeros += bytes[i] == 0;
         controls += bytes[i] < 32 && bytes[i] != '\n' && bytes[i] != '\r' && bytes[i] != '\t';
@@ -94,6 +94,6 @@ gp_looks gp_looks_like(const unsigned char *bytes, size_t length) {
         return other;
     }
     if (bytes[blanks] == '{' || bytes[blanks] == '[') return (gp_looks){GP_LOOKS_JSON, ""};
-    other.word = text_word(bytes, length);
+    other.word = text_word(bytes, length < 512 ? length : 512);
     return other;
 }

@@ -98,7 +98,8 @@ static void put_map(packer *to, const gp_shape *shape) {
 }
 
 int gp_shape_pack(const gp_shape *shape, uint8_t *bytes, int size) {
-    packer to = {bytes, 0, size};
+    packer to = {.size = size};
+    to.bytes = bytes;
     put_object(&to, shape, shape_members, SHAPE_MEMBERS);
     for (int i = 0; i < shape->kind_count || i == 0; i++) put_object(&to, &shape->kinds[i], kind_members, KIND_MEMBERS);
     if (shape->kind_count > 1) put_map(&to, shape);

@@ -76,20 +76,23 @@ void gp_write_close(gp_writer *writer, char bracket) {
 void gp_write_bytes(gp_writer *writer, const char *key, uint64_t value) {
     char text[GP_DECIMAL_BYTES];
     begin_value(writer, key);
-    append(writer, text, gp_decimal_write_bytes(text, value));
+    size_t length = gp_decimal_write_bytes(text, value);
+    append(writer, text, length);
 }
 
 void gp_write_whole(gp_writer *writer, const char *key, int64_t value) {
     char text[GP_DECIMAL_BYTES];
     begin_value(writer, key);
-    append(writer, text, gp_decimal_write_whole(text, value));
+    size_t length = gp_decimal_write_whole(text, value);
+    append(writer, text, length);
 }
 
 static void append_number(gp_writer *writer, double value) {
     double exact = (double)GP_EXACT_MAX;
     bool whole = value >= -exact && value <= exact && value == (double)(int64_t)value;
     char text[GP_DECIMAL_BYTES];
-    append(writer, text, whole ? gp_decimal_write_whole(text, (int64_t)value) : gp_decimal_write(text, value));
+    size_t length = whole ? gp_decimal_write_whole(text, (int64_t)value) : gp_decimal_write(text, value);
+    append(writer, text, length);
 }
 
 static bool is_finite(double value) { return value - value == 0; }

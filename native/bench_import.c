@@ -19,8 +19,7 @@ static void put(uint64_t value, int bytes) {
 
 static void put_text(const char *text) {
     put(strlen(text), 8);
-    memcpy(header + length, text, strlen(text));
-    length += strlen(text);
+    while (*text != '\0') header[length++] = (unsigned char)*text++;
 }
 
 static void put_number(const char *key, uint32_t value) {
@@ -49,8 +48,8 @@ static void put_metadata(void) {
 }
 
 static void make_header(void) {
-    memcpy(header, "GGUF", 4);
-    length = 4;
+    length = 0;
+    put(0x46554747, 4); /* "GGUF" */
     put(3, 4);
     put(TENSORS, 8);
     put(6, 8);

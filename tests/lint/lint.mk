@@ -41,11 +41,11 @@ $(L)/tidy/%: % $(LINT_HEADERS) $(SETTINGS) .clang-tidy | $(CJSON)/cJSON.h
 
 lint-cppcheck: $(L)/cppcheck.ok
 # Functions of the core that only tests call are not "unused", so that check stays off.
-$(L)/cppcheck.ok: $(LINT_C) $(LINT_HEADERS)
+$(L)/cppcheck.ok: $(LINT_C) $(LINT_HEADERS) | $(CJSON)/cJSON.h
 	@mkdir -p $(L)/cppcheck
 	$(call say,lint,cppcheck)
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,style,performance,portability --inline-suppr --error-exitcode=1 \
-	  --suppress=missingIncludeSystem --cppcheck-build-dir=$(L)/cppcheck -Icore -Inative $(LINT_C)
+	  --suppress=missingIncludeSystem --cppcheck-build-dir=$(L)/cppcheck -Icore -Inative -I$(CJSON) $(LINT_C)
 	@touch $@
 
 lint-shellcheck: $(L)/shellcheck.ok

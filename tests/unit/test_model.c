@@ -118,11 +118,12 @@ static void layers_of_a_kind_cache_alike(void **state) {
         {"gpt-oss-20b", 4187440704, 0, 512, 512, 128, 0, 0},
         {"gpt-oss-20b", 4187440704, 1, 512, 512, 0, 0, 0},
         {"gemma-2-9b", 9241705984, 0, 2048, 2048, 4096, 0, 0},
-        {"mamba-130m-hf", 129135360, 5, 0, 0, 0, 3 * 1536, 16 * 1536},
+        {"mamba-130m-hf", 129135360, 5, 0, 0, 0, UINT64_C(3) * 1536, UINT64_C(16) * 1536},
         {"Jamba-v0.1", 12110311296, 4, 1024, 1024, 0, 0, 0},
-        {"Jamba-v0.1", 12110311296, 5, 0, 0, 0, 3 * 8192, 16 * 8192},
-        {"Falcon-H1-0.5B-Base", 521411104, 0, 128, 128, 0, 3 * (1536 + 2 * 128), 128 * 1536},
-        {"Qwen3-Next-80B-A3B-Instruct", 3874929408, 0, 0, 0, 0, 3 * (2 * 16 * 128 + 32 * 128), 128 * 32 * 128},
+        {"Jamba-v0.1", 12110311296, 5, 0, 0, 0, UINT64_C(3) * 8192, UINT64_C(16) * 8192},
+        {"Falcon-H1-0.5B-Base", 521411104, 0, 128, 128, 0, UINT64_C(3) * (1536 + 2 * 128), UINT64_C(128) * 1536},
+        {"Qwen3-Next-80B-A3B-Instruct", 3874929408, 0, 0, 0, 0, UINT64_C(3) * (2 * 16 * 128 + 32 * 128),
+         UINT64_C(128) * 32 * 128},
         {"Tencent-Hunyuan-Large", 54621817088, 1, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -199,7 +200,7 @@ static void styles_fix_the_structure(void **state) {
     const uint64_t layer = 4 * h * h + 4 * h + 8 * h * h + 4 * h + h + 4 * h;
     assert_int_equal(model.total_params, 2 * layer + 2 * h + (vocab + 64) * h);
     assert_true(infer("{" SMALL ",\"style\":\"mixtral\",\"moe\":{\"experts\":8,\"topk\":2}}"));
-    assert_int_equal(model.total_params, llama + 2 * (7 * 3 * h * f + 8 * h));
+    assert_int_equal(model.total_params, llama + 2 * (7 * (3 * h * f) + 8 * h));
     assert_int_equal(model.active_params, llama + 2 * (3 * h * f + 8 * h));
     assert_false(infer("{" SMALL ",\"style\":\"jamba\"}"));
     assert_true(has(GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.style"));
@@ -363,8 +364,10 @@ static void the_family_passes_through_the_published_line(void **state) {
 /* A node of 8 can share the heads out; GPT-3 of 175B has 96 (Brown et al. 2020, arXiv:2005.14165, table 2.1). */
 static void heads_of_the_family_are_even(void **state) {
     (void)state;
-    for (double params = 5e8; params < 1e13; params *= 1.03) {
+    double params = 5e8;
+    while (params < 1e13) {
         gp_shape shape = scaled(params, (gp_family){0});
+        params *= 1.03;
         assert_int_equal(shape.heads % 8, 0);
         assert_int_equal(shape.hidden, 128 * shape.heads);
         assert_int_equal(shape.kv_heads, shape.heads);

@@ -125,7 +125,7 @@ static void hybrids_align_their_pages(void **state) {
     uint64_t each = item_bytes(&ledger, GP_ITEM_RECURRENT_STATE) / (uint64_t)cache.recurrent_layers;
     double state_bytes = (2 * cache.conv_elements + 4 * cache.state_elements) / (double)cache.recurrent_layers;
     assert_true((double)each >= state_bytes && (double)each < state_bytes + 16.0 * 2 * (double)cache.groups[0].elements);
-    assert_int_equal(each % (16 * 2 * (uint64_t)cache.groups[0].elements), 0);
+    assert_int_equal((int64_t)each % (cache.groups[0].elements * 2 * 16), 0);
     fixture_free(f);
 }
 

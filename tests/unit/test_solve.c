@@ -331,8 +331,10 @@ static void test_a_derived_framework_written_out(void **state) {
         planned *again = planned_of(written);
         assert_int_equal(again->plan.peak.bytes, p->plan.peak.bytes);
         assert_int_equal(gp_whole(&again->plan.job, GP_FIELD_MASTER_WEIGHTS), gp_whole(&p->plan.job, GP_FIELD_MASTER_WEIGHTS));
-        if (i == 1) assert_string_equal(name, "deepspeed");
-        if (i == 1) assert_true(gp_whole(&p->plan.job, GP_FIELD_MASTER_WEIGHTS) != 0);
+        if (i == 1) {
+            assert_string_equal(name, "deepspeed");
+            assert_true(gp_whole(&p->plan.job, GP_FIELD_MASTER_WEIGHTS) != 0);
+        }
         free(written);
         planned_free(p);
         planned_free(again);
