@@ -21,6 +21,7 @@ import { createSentence } from './views/sentence.js';
 import { createSettings } from './views/settings.js';
 import { createShare } from './views/share.js';
 import { stepsView } from './views/steps.js';
+import { createStudies } from './views/studies.js';
 import { createTabs } from './views/tabs.js';
 import { drawTop } from './views/top.js';
 import { verdictText, verdictView } from './views/verdict.js';
@@ -64,6 +65,7 @@ export class App {
     this.theme = startTheme(() => this.draw());
     this.panel = createWhyPanel(/** @type {HTMLDialogElement} */ (byId('why')));
     this.chart = createChart(byId('chart'));
+    this.studies = createStudies(engine);
     this.dock = createDock(byId('dock'), byId('verdict'));
     this.tabs = createTabs(byId('tablist'), () => this.draw());
     this.print = matchMedia('print');
@@ -149,6 +151,7 @@ export class App {
     if (this.tabs.selected === 'ledger' || this.print.matches) fill(byId('panel-ledger'), ledgerView(context));
     fill(byId('notes'), notesView(context));
     this.chart.update(context, this.tabs.selected === 'memory');
+    this.studies.update(context, this.tabs.selected);
   }
 
   /* Said once an edit has settled, not for each key. */

@@ -32,6 +32,7 @@ export async function startEngine() {
   const ask = (request, files) => engine.answer({ gpuplan: 1, ...request }, files);
   return {
     plan: (job) => ask({ op: 'plan', job }),
+    brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
     link: (job) => ask({ op: 'link', job }).link ?? '',
     decode: (link) => ask({ op: 'link', link }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],

@@ -13,6 +13,11 @@ export const loadWords = (lang) => loadScript(`words-${lang}.js`);
 /** @param {string} lang */
 export const hasWords = (lang) => Object.hasOwn(catalogues(), lang);
 
+/** Adds words of a script that came later to a language that is loaded. @param {string} lang @param {Record<string, string>} more */
+export function addWords(lang, more) {
+  if (hasWords(lang)) Object.assign(catalogues()[lang], more);
+}
+
 /**
  * The language to start with: the first of the reader's that the page speaks.
  * @param {readonly string[]} preferred

@@ -24,6 +24,9 @@ export function loadScript(name) {
   return promise;
 }
 
+/** The pictures (web/charts.js). @returns {Promise<any>} */
+export const loadCharts = () => loadScript('chart.js').then(() => /** @type {any} */ (globalThis).gpuplanCharts);
+
 /** Scripts of the page itself start before this, in the order in which it names them. */
 export const pageParsed = () => new Promise((resolve) => {
   if (document.readyState === 'complete') resolve(undefined);

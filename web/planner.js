@@ -45,7 +45,7 @@ function goodAnswer(engine, job, report) {
 
 /* Both ledgers are shown for one and the same plan, so what one of them solved is fixed for the other. */
 /** @param {Job} job @param {Report} report @returns {Job} */
-function withFixed(job, report) {
+export function withFixed(job, report) {
   let fixed = job;
   const branch = job.task === 'infer' ? 'infer' : 'train';
   for (const [name, value] of Object.entries(report.solved ?? {})) {

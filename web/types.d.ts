@@ -116,6 +116,8 @@ export interface Field {
 
 export interface Engine {
   plan(job: Job): Report;
+  /** The numbers alone. */
+  brief(job: Job): Report;
   link(job: Job): string;
   decode(link: string): { job?: Job; link?: string; errors?: Diagnostic[]; warnings?: Diagnostic[] };
   fields(): Field[];

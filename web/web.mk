@@ -39,8 +39,8 @@ $(DIST)/words-%.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
 	$(call say,words,$@)
 	$(Q)node web/words.mjs web/i18n/$* > $@
 
-# Chart.js is loaded after the first result, so it is a file of its own.
-$(DIST)/chart.js: web/chart-bundle.js $(NODE_MODULES) web/web.mk
+# Chart.js and all that draws with it come after the first result, so they are a file of their own.
+$(DIST)/chart.js: web/charts.js $(WEB_MODULES) $(wildcard web/i18n/*/charts.json) $(NODE_MODULES) web/web.mk
 	$(call say,bundle,$@)
 	$(Q)$(BUNDLE) --outfile=$@ $<
 

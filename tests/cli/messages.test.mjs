@@ -9,7 +9,7 @@ import { reportOf } from "./gpuplan.mjs";
 const read = (name) => readFileSync(path.join(ROOT, name), "utf8");
 const catalogue = (language, name) => JSON.parse(read(`web/i18n/${language}/${name}.json`));
 const placeholders = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
-const NAMES = ["core", "cli", "page"];
+const NAMES = ["core", "cli", "page", "charts"];
 const core = catalogue("en", "core");
 
 /** Keys that the macro rows of a .def file stand for. */

@@ -14,5 +14,6 @@ await import("./suite/accessibility.mjs");
 await import("./suite/layout.mjs");
 await import("./suite/embed.mjs");
 await import("./suite/import.mjs");
+await import("./suite/studies.mjs");
 
 after(closeAll);

@@ -18,7 +18,7 @@ export const ITEM_ORDER = ['weights', 'gradients', 'master_weights', 'optimizer'
   'comm_buffers', 'optimizer_temp', 'kv_cache', 'recurrent_state', 'workspace', 'graphs', 'context', 'fragmentation'];
 
 /** The phases the plan passes through, in order. @param {Context} context */
-function phasesOf({ report }) {
+export function phasesOf({ report }) {
   const order = ['load', 'forward', 'loss', 'backward', 'reduce', 'optimizer', 'prefill', 'decode'];
   const alive = new Set(report.memory.stages.flatMap((stage) => stage.items.flatMap((item) => item.phases)));
   return order.filter((phase) => alive.has(phase));

@@ -7,7 +7,8 @@ import { modelName } from './terms.js';
 /** Id of an element and the key of its words. */
 const TEXTS = {
   tagline: 'top.tagline', 'job-title': 'job.title', 'result-title': 'result.title', 'knobs-title': 'knobs.title',
-  'steps-title': 'steps.title', 'tab-memory': 'tabs.memory', 'tab-ledger': 'tabs.ledger', skip: 'top.skip',
+  'steps-title': 'steps.title', 'tab-memory': 'tabs.memory', 'tab-step': 'tabs.step', 'tab-lengths': 'tabs.lengths',
+  'tab-compare': 'tabs.compare', 'tab-ledger': 'tabs.ledger', skip: 'top.skip',
 };
 
 /** @param {Context} context @param {{ theme: string, share: import('./share.js').Share }} page */

@@ -47,6 +47,11 @@ for (const colorScheme of ["light", "dark"]) {
           await assertAccessible(page, "settings and an error", ".job");
           await assertAccessible(page, "the answer before", "#result");
           await assertAccessible(page, "the ledger", ".tabs");
+          for (const study of ["step", "lengths", "compare"]) {
+            await page.click(`#tab-${study}`);
+            await page.waitForSelector(`#panel-${study} [data-state=drawn]`);
+            await assertAccessible(page, study, ".tabs");
+          }
           await page.click("#settings-button");
           await follow(page, DOES_NOT_FIT);
           await assertAccessible(page, "a plan that does not fit", "#result");

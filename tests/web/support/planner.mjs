@@ -12,6 +12,7 @@ export const read = (file) => readFileSync(path.join(ROOT, file), "utf8");
 export const examples = JSON.parse(read("web/examples.json"));
 export const words = Object.fromEntries(["en", "zh-Hans"].map((lang) => [lang, {
   ...JSON.parse(read(`web/i18n/${lang}/core.json`)), ...JSON.parse(read(`web/i18n/${lang}/page.json`)),
+  ...JSON.parse(read(`web/i18n/${lang}/charts.json`)),
 }]));
 
 /** "10.3 GiB" as the page prints it. */

@@ -1,0 +1,116 @@
+/** The what-if pictures: each table holds what the core says of the same jobs. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setField, settled, textOf, withPage } from "../support/browser.mjs";
+import { examples, gib, linkOf, plan, words } from "../support/planner.mjs";
+
+const first = examples[0].variants[0].job;
+const serving = examples.flatMap(({ variants }) => variants).find(({ job }) => job.task === "infer").job;
+const pipeline = { task: "pretrain", model: "meta-llama/Llama-2-7b-hf", hardware: { gpu: "A100 SXM4 80GB", count: 8 }, train: { pp: 4, dp: 2, seq_len: 2048, micro_batch: 1 } };
+const plain = (text) => text.replace(/\s+/g, " ").trim();
+
+async function open(page, study) {
+  await page.click(`#tab-${study}`);
+  await page.waitForSelector(`#panel-${study} [data-state=drawn]`);
+}
+
+/** Rows of the tables of a study: the cells' texts by the row's key. */
+const rowsOf = (page, figure) => page.evaluate((key) => Object.fromEntries([...document.querySelectorAll(`[data-figure="${key}"] tbody tr`)]
+  .map((row) => [row.dataset.key, [...row.children].map((cell) => cell.textContent)])), figure);
+
+test("over one step, each phase holds what is alive in it, and the highest is the peak", async () => {
+  for (const job of [first, pipeline]) {
+    await withPage({ page: `index.html?lang=en#${linkOf(job)}` }, async (page) => {
+      const { memory } = plan(job);
+      const stage = memory.stages.find((row) => row.peak_bytes === memory.peak_bytes);
+      await open(page, "step");
+      const phases = (await page.locator("#panel-step thead th").allInnerTexts()).slice(1);
+      const totals = (await rowsOf(page, "step")).total.slice(1);
+      assert.equal(phases.length, 6);
+      phases.forEach((phase, index) => {
+        const id = ["load", "forward", "loss", "backward", "reduce", "optimizer"].find((name) => words.en[`phase.${name}`] === phase);
+        const bytes = stage.items.filter((item) => item.phases.includes(id)).reduce((sum, item) => sum + item.bytes, 0);
+        assert.equal(totals[index], gib(bytes, 2), phase);
+        if (id === stage.peak_phase) assert.equal(totals[index], gib(memory.peak_bytes, 2));
+      });
+    });
+  }
+});
+
+test("curves name the crossing that the solver finds, and their points are plans", async () => {
+  for (const [job, fields] of [[first, ["seq_len", "micro_batch"]], [serving, ["context", "concurrency"]]]) {
+    const branch = job.task === "infer" ? "infer" : "train";
+    await withPage({ page: `index.html?lang=en#${linkOf(job)}` }, async (page) => {
+      await open(page, "lengths");
+      for (const field of fields) {
+        const at = (value) => plan({ ...job, [branch]: { ...job[branch], [field]: value } });
+        const top = at("max");
+        const notes = await textOf(page, `[data-figure="${branch}.${field}"] .study-notes`);
+        assert.ok(notes.includes(top.solved[field].toLocaleString("en")) && notes.includes(top.fails_at[field].toLocaleString("en")), notes);
+        const rows = Object.entries(await rowsOf(page, `${branch}.${field}`));
+        assert.ok(rows.length > 4);
+        for (const [value, [, peak, , verdict]] of rows) {
+          const report = at(Number(value));
+          assert.equal(peak, gib(report.memory.peak_bytes, 2), `${field} ${value}`);
+          assert.ok(verdict.endsWith(words.en[`verdict.${report.verdict}`]), `${field} ${value}: ${verdict}`);
+        }
+        assert.equal(await page.locator(`[data-figure="${branch}.${field}"] .is-marked`).count(), 1);
+      }
+    });
+  }
+});
+
+test("pictures follow an edit", async () => {
+  await withPage({}, async (page) => {
+    await open(page, "step");
+    const before = (await rowsOf(page, "step")).total;
+    await setField(page, "#sentence-train-seq_len", "4096");
+    await settled(page);
+    assert.notDeepEqual((await rowsOf(page, "step")).total, before);
+  });
+});
+
+test("training stands beside inference, and sizes beside each other", async () => {
+  await withPage({ page: "index.html?lang=en" }, async (page) => {
+    await open(page, "compare");
+    const tasks = await rowsOf(page, "tasks");
+    assert.deepEqual(Object.keys(tasks), ["pretrain", "full", "lora", "qlora", "infer"]);
+    assert.equal(tasks.qlora[3], gib(plan(first).memory.peak_bytes, 2));
+    const infer = plan({ task: "infer", model: first.model, hardware: first.hardware, infer: { context: first.train.seq_len, concurrency: first.train.micro_batch } });
+    assert.equal(tasks.infer[3], gib(infer.memory.peak_bytes, 2));
+    const sizes = await rowsOf(page, "sizes");
+    for (const [params, cells] of Object.entries(sizes)) {
+      assert.equal(cells[3], gib(plan({ ...first, model: { params: Number(params) } }).memory.peak_bytes, 2), params);
+    }
+    assert.equal(Object.keys(sizes).length, 6);
+  });
+});
+
+test("the pictures speak Chinese, and change with the language", async () => {
+  await withPage({ page: "index.html?lang=zh-Hans" }, async (page) => {
+    await open(page, "compare");
+    const text = await textOf(page, "#panel-compare");
+    assert.ok(text.includes(plain(words["zh-Hans"]["study.tasks.note"])), text);
+    await page.click("[data-action=lang]");
+    await page.waitForFunction((note) => document.querySelector("#panel-compare").textContent.includes(note), words.en["study.tasks.note"]);
+    assert.doesNotMatch(await textOf(page, "#panel-compare"), /\p{Script=Han}|study\./u);
+  });
+});
+
+test("pictures that do not arrive leave a word, and come when they can", async () => {
+  await withPage({ alone: true, faults: true }, async (page) => {
+    await page.waitForSelector("#chart[data-state=drawn]");
+  });
+  await withPage({ alone: true, faults: true, ready: false }, async (page) => {
+    await page.route("**/chart.js", (route) => route.abort());
+    await page.reload();
+    await settled(page);
+    await page.click("#tab-step");
+    await page.waitForSelector(".study-failed");
+    assert.equal(await textOf(page, ".study-failed"), words.en["tabs.failed"]);
+    await page.unroute("**/chart.js");
+    await page.click("#tab-ledger");
+    await open(page, "step");
+    assert.equal(await page.locator(".study-failed").count(), 0);
+  });
+});

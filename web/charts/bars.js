@@ -1,0 +1,45 @@
+/* Stacked bars of items against the usable line, in the order and the colours of every picture of the product. */
+import { itemName } from '../views/terms.js';
+import { ITEM_ORDER } from '../views/ledger.js';
+import { colorOf, currentStyle, memoryAxis, paint, usableLine } from './library.js';
+
+/** @typedef {import('../types').Context} Context */
+/** @typedef {{ label: string, items: { id: string, bytes: number }[] }} Row */
+
+/** @param {HTMLCanvasElement} canvas @param {Context} context @param {Row[]} rows */
+export function drawBars(canvas, context, rows) {
+  const style = currentStyle();
+  const { words, format, report } = context;
+  const usable = report.memory.usable_bytes;
+  const present = new Set(rows.flatMap(({ items }) => items.map(({ id }) => id)));
+  paint(canvas, {
+    type: 'bar',
+    plugins: [usableLine],
+    data: {
+      labels: rows.map(({ label }) => label),
+      datasets: ITEM_ORDER.filter((id) => present.has(id)).map((id) => ({
+        label: itemName(context, id),
+        data: rows.map(({ items }) => items.reduce((sum, item) => sum + (item.id === id ? item.bytes : 0), 0)),
+        backgroundColor: style.color(colorOf(id)),
+        borderColor: style.color('--paper'),
+        borderWidth: 1.5,
+        maxBarThickness: 44,
+      })),
+    },
+    options: {
+      indexAxis: 'y', locale: words.lang,
+      scales: {
+        x: { ...memoryAxis(context, style, (usable ?? 0) * 1.02), stacked: true },
+        y: { stacked: true, grid: { display: false }, ticks: { color: style.color('--ink-2'), font: { family: style.family }, crossAlign: 'far' } },
+      },
+      plugins: {
+        legend: { display: false },
+        usableLine: { bytes: usable, color: style.color('--ink'), axis: 'x' },
+        tooltip: {
+          callbacks: { label: (/** @type {any} */ point) => `${point.dataset.label}: ${format.bytes(point.parsed.x, 2)}` },
+          filter: (/** @type {any} */ point) => point.parsed.x > 0,
+        },
+      },
+    },
+  });
+}
