@@ -3,7 +3,8 @@
 #include "ledger.h"
 
 /* What the driver shows of a card is not all a process can have: driver and firmware keep up to 1 %, and at least
- * 256 MiB. (torch's total_memory against nvidia-smi's: A100 80GB 79.15-79.21, H100 79.18-79.65 GiB of 80.) */
+ * 256 MiB. (torch's total_memory against nvidia-smi's: A100 80GB 79.15-79.21, H100 79.18-79.65 GiB of 80.) macOS lets a
+ * GPU hold three quarters of the memory (Metal's recommendedMaxWorkingSetSize). */
 static uint64_t held_by_driver(uint64_t capacity) {
     uint64_t hundredth = gp_div_ceil(capacity, 100);
     return hundredth > 256 * GP_MIB ? hundredth : 256 * GP_MIB;
@@ -80,7 +81,8 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     if (!find_capacity(job, device, diagnostics)) return false;
     if (!job->gpu.custom && device->row != NULL) copy_name(device, device->row->name);
     uint64_t capacity = device->capacity_bytes;
-    device->usable_bytes = gp_sub_or_zero(capacity, held_by_driver(capacity));
+    bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;
+    device->usable_bytes = gp_sub_or_zero(capacity, unified ? capacity / 4 : held_by_driver(capacity));
     if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) {
         double held_back = gp_known(job, GP_FIELD_TEXTBOOK_HELD_BACK) ? gp_real(job, GP_FIELD_TEXTBOOK_HELD_BACK) : 0;
         double usable = device->nominal_gb * 1e9 - held_back * 1e9;
@@ -89,10 +91,13 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     return true;
 }
 
-/* Engines without a share take what they need. */
-void gp_device_limit(const gp_job *job, gp_device *device) {
+/* Engines without a share take what they need; a share of what is free after loading limits the cache alone. */
+void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device) {
     bool shared = !gp_is_training(job) && gp_engine_takes_share(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
-    if (!shared || device->is_host || gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
-    double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->capacity_bytes;
+    if (!shared || gp_engine_shares_rest(job)) return;
+    if (device->is_host || gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
+    gp_beside_share beside = gp_engine_beside_share(job);
+    double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->usable_bytes;
+    bytes += beside.device + beside.layer * (double)layers;
     if (bytes < (double)device->usable_bytes) device->usable_bytes = (uint64_t)bytes;
 }

@@ -37,13 +37,16 @@ uint64_t gp_figures_cache(const gp_plan *plan) {
     return gp_bytes_from_double(bytes * sequences / (double)plan->layout.sequences);
 }
 
-/* Left for the cache on a GPU of a stage: of the phases in which the cache is alive, the one with the least room. */
+/* Left for the cache on a GPU of a stage: of the phases in which the cache is alive, the one with the least room; less
+ * what an engine keeps free beside it. */
 static double room_for_cache(const gp_stage_ledger *stage, double budget) {
     double room = budget;
     for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
         uint64_t cache = gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, (gp_phase)phase);
         if (cache == 0) continue;
-        double left = budget - (double)(stage->phase_bytes[phase] - cache);
+        double kept = (double)gp_plan_item_bytes(stage, GP_ITEM_FRAGMENTATION, (gp_phase)phase);
+        double with_kept = (double)cache + kept;
+        double left = (budget - ((double)stage->phase_bytes[phase] - with_kept)) * (double)cache / with_kept;
         if (left < room) room = left;
     }
     return room > 0 ? room : 0;

@@ -67,9 +67,13 @@ typedef struct {
     double ffn, attention, score_cells, recurrent, scan_bytes;
 } gp_llama_widths;
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
+gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context);
+gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *widths);
 
 /* formulas_overhead.c */
 gp_amount gp_context_amount(double mib);
+gp_amount gp_context_engine_amount(double loaded_bytes);
+gp_amount gp_kept_free_amount(double cache_bytes, double free_share);
 gp_amount gp_comm_amount(double groups, double group_mib);
 gp_amount gp_fragmentation_amount(double share, double allocated_bytes);
 

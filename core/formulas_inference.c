@@ -89,7 +89,7 @@ gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batch
 }
 
 static const gp_formula workspace_transformers = {
-    "workspace.transformers", "tokens * 2 * 3 * (ffn + hidden) + 6 * logit_tokens * vocab + layer_cache",
+    "workspace.transformers", "max(tokens * 2 * 3 * (ffn + hidden), 6 * logit_tokens * vocab) + layer_cache",
     "github.com/huggingface/transformers: the feed-forward block of one layer; logits of the whole prompt (16 bits and an "
     "fp32 copy) before release 4.45, of the last token since; cache_utils.py concatenates one layer's cache at a time"};
 gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,
@@ -98,7 +98,7 @@ gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, doubl
                              {"hidden", widths->hidden},   {"logit_tokens", logit_tokens},
                              {"vocab", widths->vocab},     {"layer_cache", layer_cache}};
     double forward = tokens * 2 * 3 * (widths->ffn + widths->hidden);
-    return GP_AMOUNT(workspace_transformers, forward + 6 * logit_tokens * widths->vocab + layer_cache, terms);
+    return GP_AMOUNT(workspace_transformers, fmax(forward, 6 * logit_tokens * widths->vocab) + layer_cache, terms);
 }
 
 static const gp_formula graphs = {

@@ -46,4 +46,27 @@ gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths) {
     return GP_AMOUNT(workspace, fmax(fmax(logits, ffn), fmax(attention, recurrent)), terms);
 }
 
-const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &workspace, NULL};
+static const gp_formula workspace_2023 = {
+    "workspace.llama_cpp_2023", "4 * tokens * max(vocab + hidden, 2 * ffn + 2 * hidden + context)",
+    "github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference: buffers that builds of December 2023 print: logits, or the "
+    "feed-forward block beside the mask"};
+gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *w, double context) {
+    const gp_term terms[] = {{"tokens", w->tokens},
+                             {"vocab", w->vocab},
+                             {"hidden", w->hidden},
+                             {"ffn", w->ffn},
+                             {"context", context}};
+    double logits = w->vocab + w->hidden, ffn = 2 * w->ffn + 2 * w->hidden + context;
+    return GP_AMOUNT(workspace_2023, 4 * w->tokens * fmax(logits, ffn), terms);
+}
+
+static const gp_formula copies = {
+    "workspace.llama_cpp_copies", "3 * mask + 4 * 4 * tokens * hidden",
+    "github.com/ggml-org/llama.cpp ggml/src/ggml-backend.cpp: devices that work as a pipeline hold four copies of the "
+    "inputs (GGML_SCHED_MAX_COPIES)"};
+gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *w) {
+    const gp_term terms[] = {{"mask", w->mask}, {"tokens", w->tokens}, {"hidden", w->hidden}};
+    return GP_AMOUNT(copies, 3 * w->mask + 16 * w->tokens * w->hidden, terms);
+}
+
+const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &workspace, &workspace_2023, &copies, NULL};

@@ -13,6 +13,24 @@ gp_amount gp_context_amount(double mib) {
     return GP_AMOUNT(context, mib * (double)GP_MIB, terms);
 }
 
+static const gp_formula context_engine = {
+    "context.tensorrt_llm", "900 * 1048576 + 0.08 * loaded_bytes",
+    "fitted on 40 start-ups of TensorRT-LLM on H100 and GB300, github.com/ai-dynamo/aiconfigurator "
+    "tests/integration/test_trtllm_kv_cache_capacity.py: context, libraries, graphs and the allocator's surplus"};
+gp_amount gp_context_engine_amount(double loaded_bytes) {
+    const gp_term terms[] = {{"loaded_bytes", loaded_bytes}};
+    return GP_AMOUNT(context_engine, 900 * (double)GP_MIB + 0.08 * loaded_bytes, terms);
+}
+
+static const gp_formula kept_free = {
+    "fragmentation.kept_free", "cache_bytes * (1 - free_share) / free_share",
+    "github.com/NVIDIA/TensorRT-LLM tensorrt_llm/llmapi/llm_args.py (free_gpu_memory_fraction), github.com/InternLM/"
+    "lmdeploy lmdeploy/messages.py (cache_max_entry_count): the cache takes a share of what is free after loading"};
+gp_amount gp_kept_free_amount(double cache_bytes, double free_share) {
+    const gp_term terms[] = {{"cache_bytes", cache_bytes}, {"free_share", free_share}};
+    return GP_AMOUNT(kept_free, cache_bytes * (1 - free_share) / free_share, terms);
+}
+
 static const gp_formula comm_buffers = {
     "comm_buffers.nccl", "groups * group_mib * 1048576",
     "github.com/NVIDIA/nccl docs: channels x 4 MiB buffers x protocols per communicator; 342-392 MiB per group measured "
@@ -32,4 +50,4 @@ gp_amount gp_fragmentation_amount(double share, double allocated_bytes) {
     return GP_AMOUNT(fragmentation, share * allocated_bytes, terms);
 }
 
-const gp_formula *const gp_formulas_overhead[] = {&context, &comm_buffers, &fragmentation, NULL};
+const gp_formula *const gp_formulas_overhead[] = {&context, &context_engine, &kept_free, &comm_buffers, &fragmentation, NULL};

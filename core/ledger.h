@@ -57,8 +57,8 @@ static inline bool gp_device_is_measured(const gp_device *device) { return devic
 /* Resolves the job's device; unknown names and unknown memory become diagnostics. */
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics);
 /* Limits usable_bytes to the share of the device that the job's engine takes (infer.memory_utilization), where it goes
- * by one. */
-void gp_device_limit(const gp_job *job, gp_device *device);
+ * by one, and what it holds beside that share for a model of so many layers. */
+void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device);
 
 /* Builds the ledger of one stage for a job whose fields are all known. Chooses textbook or detailed by the job's
  * `ledger`, and training or inference by its task. Never fails: overflow saturates (gp_overflowed(peak_bytes)). */

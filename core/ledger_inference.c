@@ -95,7 +95,7 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
 /* In hybrids vLLM makes the page of the cache as large as the state of one recurrent layer, in steps of 16 tokens, and
  * gives each state a page. Returns the tokens of a page. */
 static double add_states(const gp_cache *cache, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double block = 16, conv_bytes = 2, state_bytes = 4;
+    const double block = layout->recipe.block, conv_bytes = 2, state_bytes = 4;
     double sequences = (double)layout->sequences, layers = (double)cache->recurrent_layers;
     if (cache->recurrent_layers == 0) return block;
     if (cache->count == 0) {
@@ -113,25 +113,42 @@ static double add_states(const gp_cache *cache, const gp_layout *layout, gp_stag
 
 static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                       gp_stage_ledger *ledger) {
-    const double mib_per_layer = 18;
     const gp_stage_share *share = &ledger->share;
     double block = add_states(cache, layout, ledger);
-    add_caches(cache, layout, block, ledger);
+    double bytes = add_caches(cache, layout, block, ledger), share_free = layout->recipe.free_share;
+    if (share_free > 0)
+        gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, SERVING, gp_kept_free_amount(bytes, share_free), spread_cache);
     gp_engine_widths widths = widths_of(model, layout);
     const gp_recipe *recipe = &layout->recipe;
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
                      gp_workspace_paged_amount(&widths, recipe->batched_tokens, recipe->prepared_sequences),
                      spread_workspace);
     bool eager = gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0;
-    if (!eager)
-        gp_ledger_append(ledger, GP_ITEM_GRAPHS, SERVING, gp_graphs_amount((double)share->layers, mib_per_layer),
+    bool counted = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM); /* in its context */
+    if (!eager && !counted)
+        gp_ledger_append(ledger, GP_ITEM_GRAPHS, SERVING, gp_graphs_amount((double)share->layers, GP_GRAPH_MIB),
                          spread_workspace);
 }
 
-static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double context_mib = 400, group_mib = 380;
+/* TensorRT-LLM: measured start-ups on H100 and GB300 (tests/golden/engines.test.mjs) leave less than others do, by the size
+ * of the weights and with every doubling of the tensor-parallel group. */
+static void add_tensorrt(const gp_layout *layout, gp_stage_ledger *ledger) {
+    const double spread = 0.15, doubling_mib = 1434;
+    double doublings = 0, weights = (double)ledger->allocations[0].amount.bytes;
+    for (int64_t ranks = 1; ranks < layout->tp; ranks *= 2) doublings++;
+    gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_engine_amount(weights), spread);
+    if (layout->tp > 1)
+        gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, SERVING, gp_comm_amount(doublings, doubling_mib), spread);
+}
+
+static void add_overhead(const gp_job *job, const gp_layout *layout, gp_stage_ledger *ledger) {
+    const double group_mib = 380;
     if (layout->recipe.on_host) return;
-    gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM)) {
+        add_tensorrt(layout, ledger);
+        return;
+    }
+    gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(GP_CONTEXT_MIB), spread_context);
     if (layout->tp > 1)
         gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, SERVING, gp_comm_amount(1, group_mib), spread_context);
 }
@@ -140,7 +157,7 @@ void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layo
     ledger->phases = ALWAYS;
     if (layout->recipe.engine == GP_ENGINE_LLAMA_CPP) {
         gp_ledger_llama(job, model, layout, ledger);
-        add_overhead(layout, ledger);
+        add_overhead(job, layout, ledger);
         return;
     }
     const gp_stage_share *share = &ledger->share;
@@ -151,5 +168,5 @@ void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layo
         add_transformers(job, model, layout, &cache, ledger);
     else
         add_paged(job, model, layout, &cache, ledger);
-    add_overhead(layout, ledger);
+    add_overhead(job, layout, ledger);
 }

@@ -173,7 +173,8 @@ static void widen_for_recurrence(const gp_shape *shape, const gp_layer *layer, d
 }
 
 static void add_workspace(const gp_job *job, const gp_model *model, const gp_layout *layout,
-                          const context_options *options, double masked, gp_stage_ledger *ledger) {
+                          const context_options *options, const sent_layers *sent, double masked,
+                          gp_stage_ledger *ledger) {
     const gp_shape *shape = &model->shape;
     const gp_recipe *recipe = &layout->recipe;
     gp_llama_widths widths = {.tokens = options->ubatch, .hidden = (double)shape->hidden,
@@ -181,6 +182,12 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
     double wanted = number(job, GP_FIELD_OUTPUTS_MAX, options->ubatch);
     widths.outputs = ledger->share.last ? fmin(wanted, options->ubatch) : 0;
     widths.mask = (options->flash ? 2 : 4) * options->ubatch * masked;
+    if (recipe->before_scheduler) {
+        widths.ffn = (double)shape->ffn;
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_2023_amount(&widths, options->cells),
+                         spread_workspace);
+        return;
+    }
     double rows = 4 * options->ubatch * widths.hidden;
     if (recipe->mask_gap && widths.mask < rows) widths.kept += 2 + widths.mask / rows;
     widths.ffn = widest_ffn(model, recipe);
@@ -195,6 +202,8 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
         widen_for_recurrence(shape, layer, options->sequences, &widths);
     }
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_amount(&widths), spread_workspace);
+    if (layout->pp > 1 && sent->all && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP))
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_copies_amount(&widths), spread_workspace);
 }
 
 void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
@@ -210,5 +219,5 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     if (cache.recurrent_layers > 0)
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(&cache, options.sequences, 4, 4), spread_cache);
-    add_workspace(job, model, layout, &options, masked, ledger);
+    add_workspace(job, model, layout, &options, &sent, masked, ledger);
 }

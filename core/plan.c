@@ -71,13 +71,13 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     bool found = !gp_is_faulty(diagnostics, "hardware.gpu") && gp_device_find(&plan->job, &plan->device, diagnostics);
     if (found) check_measure(plan);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
-    gp_device_limit(&plan->job, &plan->device);
     check_maxima(&plan->job, diagnostics);
     /* A size that the solver will find has no remarks of its own yet. */
     gp_diagnostics *remarks = plan->job.model.params_max ? &plan->scratch : diagnostics;
     bool built = !gp_is_faulty(diagnostics, "model") && gp_model_build(&plan->job, &plan->model, remarks);
     if (!built && remarks != diagnostics && !gp_is_faulty(diagnostics, "model"))
         gp_model_build(&plan->job, &plan->model, diagnostics);
+    gp_device_limit(&plan->job, built ? plan->model.shape.layers : 0, &plan->device);
     if (!gp_has_errors(diagnostics)) return true;
     gp_layout_check(&plan->job, built ? &plan->model : NULL, diagnostics);
     return false;

@@ -328,8 +328,10 @@ static gp_engine_kind engine_of(const gp_job *job) {
 static const struct {
     int64_t engine; /* choice of infer.engine */
     double share;
-} shares[] = {{GP_CHOICE_ENGINE_VLLM, 0.9}, {GP_CHOICE_ENGINE_SGLANG, 0.88}, {GP_CHOICE_ENGINE_TENSORRT_LLM, 0.9},
-            {GP_CHOICE_ENGINE_TGI, 0}, {GP_CHOICE_ENGINE_LMDEPLOY, 0.8}};
+    bool of_rest;   /* of what is free after loading */
+} shares[] = {{GP_CHOICE_ENGINE_VLLM, 0.9, false}, {GP_CHOICE_ENGINE_SGLANG, 0.88, false},
+            {GP_CHOICE_ENGINE_TENSORRT_LLM, 0.9, true}, {GP_CHOICE_ENGINE_TGI, 0, false},
+            {GP_CHOICE_ENGINE_LMDEPLOY, 0.8, true}};
 enum { SHARE_COUNT = sizeof shares / sizeof shares[0] };
 
 static int share_row(const gp_job *job) {
@@ -346,25 +348,60 @@ double gp_engine_share(const gp_job *job) {
     return row < SHARE_COUNT ? shares[row].share : 0;
 }
 
+bool gp_engine_shares_rest(const gp_job *job) {
+    int row = share_row(job);
+    return row < SHARE_COUNT && shares[row].of_rest;
+}
+
+static int vllm_release(const gp_job *job) {
+    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
+    return vllm ? minor_version(text_of(job, GP_FIELD_ENGINE_VERSION), "0.") : -1;
+}
+
+gp_beside_share gp_engine_beside_share(const gp_job *job) {
+    const double mib = (double)GP_MIB, counted_mib = 130;
+    const int counts_context = 7, counts_graphs = 21;
+    if (!gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) return (gp_beside_share){0, 0};
+    int release = vllm_release(job);
+    bool known = release >= 0;
+    return (gp_beside_share){known && release < counts_context ? 0 : (GP_CONTEXT_MIB - counted_mib) * mib,
+                             known && release < counts_graphs ? GP_GRAPH_MIB * mib : 0};
+}
+
 /* What vLLM prepares for when it is not told (vllm/engine/arg_utils.py): 1024 sequences and 8192 tokens a pass on
  * devices with 70 GiB or more other than the A100, else 256 and 2048. Before release 0.8: 256 sequences, and a whole
- * context at once up to 32768 tokens. */
+ * context at once up to 32768 tokens. Release 0.8 did not run the sampler when it measured its peak. TensorRT-LLM
+ * prepares 8192 tokens (tensorrt_llm/llmapi: max_num_tokens) and keeps the cache in blocks of 32. */
 static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
     const double large_bytes = 70.0 * (double)GP_GIB, whole_context = 32768, chunk = 2048;
     const gp_gpu_row *row = gp_catalog_find_gpu(job->gpu.custom ? job->gpu.like : job->gpu.name);
-    int release = minor_version(text_of(job, GP_FIELD_ENGINE_VERSION), "0.");
-    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM), old = vllm && release >= 0 && release < 8;
+    const int without_sampler = 8;
+    int release = vllm_release(job);
+    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM), old = release >= 0 && release < 8;
+    bool tensorrt = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM);
     double bytes = job->gpu.memory_gib * (double)GP_GIB;
     if (!(bytes > 0) && row != NULL) bytes = (double)row->memory_bytes;
+    recipe->block = tensorrt ? 32 : 16;
     bool large = !old && bytes >= large_bytes && (row == NULL || strstr(row->name, "A100") == NULL);
     double context = gp_known(job, GP_FIELD_CONTEXT) ? (double)gp_whole(job, GP_FIELD_CONTEXT) : 0;
     double whole = context < whole_context ? context : whole_context;
-    recipe->batched_tokens = large ? 8192 : old && whole > chunk ? whole : chunk;
+    recipe->batched_tokens = large || tensorrt ? 8192 : old && whole > chunk ? whole : chunk;
     recipe->prepared_sequences = large && vllm ? 1024 : 256;
     if (gp_known(job, GP_FIELD_MAX_BATCHED_TOKENS))
         recipe->batched_tokens = (double)gp_whole(job, GP_FIELD_MAX_BATCHED_TOKENS);
     if (gp_known(job, GP_FIELD_MAX_NUM_SEQS))
         recipe->prepared_sequences = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
+    if (tensorrt || release == without_sampler) recipe->prepared_sequences = 0;
+    if (gp_engine_shares_rest(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION))
+        recipe->free_share = gp_real(job, GP_FIELD_MEMORY_UTILIZATION);
+}
+
+/* Number of the build that "b1680" or "b2795-b2843" begins with; -1 without one. */
+static int build_number(const char *version) {
+    int number = 0;
+    if (version[0] != 'b') return -1;
+    for (const char *at = version + 1; *at >= '0' && *at <= '9' && number < 1000000; at++) number = number * 10 + (*at - '0');
+    return number > 0 ? number : -1;
 }
 
 /* Graphs of src/models/ in llama.cpp whose buffers differ from Llama's: rows of the hidden width alive in the
@@ -426,7 +463,12 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
     recipe->engine = engine_of(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
-    if (recipe->engine == GP_ENGINE_LLAMA_CPP) set_graph(model, recipe);
+    if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
+        const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */
+        int build = build_number(text_of(job, GP_FIELD_ENGINE_VERSION));
+        set_graph(model, recipe);
+        recipe->before_scheduler = build >= 0 && build < scheduler;
+    }
     recipe->prompt_logits = computes_prompt_logits(text_of(job, GP_FIELD_ENGINE_VERSION));
 }
 

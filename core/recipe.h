@@ -81,11 +81,14 @@ typedef struct {
     double kv_bits;
     gp_engine_kind engine;
     double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
+    double free_share;                   /* the cache takes this share of what is free after loading; 0 = goes by the total */
+    double block;                        /* tokens of a block of the cache */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
     /* How llama.cpp builds the graph of this architecture. */
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
+    bool before_scheduler;               /* a build of 2023, before buffers had a scheduler */
     bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;
 
@@ -99,6 +102,16 @@ bool gp_recipe_pads_sequences(const gp_job *job);
  * when none is named; 0 = all that is left to them. */
 bool gp_engine_takes_share(const gp_job *job);
 double gp_engine_share(const gp_job *job);
+
+/* MiB of the CUDA context, and of the captured graphs of one layer. */
+enum { GP_CONTEXT_MIB = 400, GP_GRAPH_MIB = 18 };
+
+/* True when the engine's share is of what is free after loading (TensorRT-LLM, LMDeploy), not of the whole device. */
+bool gp_engine_shares_rest(const gp_job *job);
+/* What the engine uses beside the share it is given, on a device and for each layer: bytes. vLLM counts of the CUDA
+ * context what grows after start-up (before release 0.7: all of it), and no captured graphs before release 0.21. */
+typedef struct { double device, layer; } gp_beside_share;
+gp_beside_share gp_engine_beside_share(const gp_job *job);
 
 /* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
  * counts as 16 bits (plan.c refuses it before). */
