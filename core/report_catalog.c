@@ -1,43 +1,8 @@
+#include <stddef.h>
 #include <string.h>
 
 #include "report.h"
 #include "text.h"
-
-static const char *confidence_key(gp_confidence confidence) {
-    static const char *const keys[] = {"low", "medium", "high"};
-    return keys[confidence];
-}
-
-static void write_params(gp_writer *writer, const gp_model *model) {
-    gp_write_bytes(writer, "params", model->total_params);
-    if (model->expert_params > 0) gp_write_bytes(writer, "active_params", model->active_params);
-}
-
-static void write_model_row(gp_writer *writer, const gp_model_row *row) {
-    static const gp_job plain;
-    gp_model model;
-    gp_catalog_shape(row, &model.shape);
-    gp_model_count(&plain, &model);
-    const gp_shape *shape = &model.shape;
-    gp_write_open(writer, NULL, '{');
-    gp_write_text(writer, "id", row->id);
-    gp_write_known_text(writer, "family", row->family);
-    gp_write_known_text(writer, "model_type", row->model_type);
-    write_params(writer, &model);
-    gp_report_shape(writer, shape);
-    gp_write_known(writer, "max_context", (double)shape->max_context);
-    gp_write_known(writer, "year", row->release_year);
-    gp_write_text(writer, "source", row->source);
-    gp_write_text(writer, "confidence", confidence_key(row->confidence));
-    gp_write_close(writer, '}');
-}
-
-static void write_models(gp_writer *writer, const char *filter) {
-    gp_write_open(writer, "models", '[');
-    for (int i = 0; i < gp_catalog_model_count(); i++)
-        if (gp_catalog_model_matches(gp_catalog_model(i), filter)) write_model_row(writer, gp_catalog_model(i));
-    gp_write_close(writer, ']');
-}
 
 /* Words of a text that are separated by '|', as a list. */
 static void write_words(gp_writer *writer, const char *key, const char *words) {
@@ -51,74 +16,119 @@ static void write_words(gp_writer *writer, const char *key, const char *words) {
     gp_write_close(writer, ']');
 }
 
-static void write_gpu_row(gp_writer *writer, const gp_gpu_row *row) {
+/* ---- Rows of the catalogue --------------------------------------------------------------------------------------- */
+
+/* What a member of a row is, and how it is told. All but TEXT and SWITCH are left out when they are unknown. */
+typedef enum { TEXT, KNOWN_TEXT, WORDS, WHOLE, REAL, BYTES, SWITCH, CONFIDENCE } form;
+
+typedef struct {
+    const char *key;
+    form form;
+    size_t offset;
+} member;
+
+#define MEMBER(key, form, field) {key, form, offsetof(ROW, field)}
+#define COUNT(members) (sizeof(members) / sizeof((members)[0]))
+
+#define ROW gp_model_row
+static const member model_names[] = {
+    MEMBER("id", TEXT, id), MEMBER("family", KNOWN_TEXT, family), MEMBER("model_type", KNOWN_TEXT, model_type),
+};
+static const member model_origin[] = {
+    MEMBER("year", WHOLE, release_year), MEMBER("source", TEXT, source), MEMBER("confidence", CONFIDENCE, confidence),
+};
+#undef ROW
+
+#define ROW gp_gpu_row
+static const member gpu_members[] = {
+    MEMBER("name", TEXT, name), MEMBER("aliases", WORDS, aliases), MEMBER("vendor", TEXT, vendor),
+    MEMBER("architecture", KNOWN_TEXT, architecture), MEMBER("nominal_gb", REAL, memory_gb_nominal),
+    MEMBER("memory_bytes", BYTES, memory_bytes), MEMBER("bandwidth_bytes_per_s", REAL, bandwidth_bytes_per_s),
+    MEMBER("bf16", SWITCH, bf16), MEMBER("fp8", SWITCH, fp8), MEMBER("flash_attention_2", SWITCH, flash_attention_2),
+    MEMBER("year", WHOLE, release_year), MEMBER("source", TEXT, source),
+    MEMBER("memory_source", KNOWN_TEXT, memory_source), MEMBER("confidence", CONFIDENCE, confidence),
+};
+#undef ROW
+
+#define ROW gp_instance_row
+static const member instance_members[] = {
+    MEMBER("type", TEXT, type), MEMBER("provider", TEXT, provider), MEMBER("gpu", TEXT, gpu),
+    MEMBER("gpus", WHOLE, gpus), MEMBER("vcpus", WHOLE, vcpus), MEMBER("ram_gib", REAL, ram_gib),
+    MEMBER("network_bytes_per_s", REAL, network_bytes_per_s), MEMBER("usd_per_hour", REAL, usd_per_hour),
+    MEMBER("date", KNOWN_TEXT, date), MEMBER("region", KNOWN_TEXT, region), MEMBER("source", TEXT, source),
+    MEMBER("confidence", CONFIDENCE, confidence),
+};
+#undef ROW
+
+#define ROW gp_link_row
+static const member link_members[] = {
+    MEMBER("name", TEXT, name), MEMBER("kind", TEXT, kind), MEMBER("bytes_per_s", REAL, bytes_per_s),
+    MEMBER("note", KNOWN_TEXT, note), MEMBER("source", TEXT, source), MEMBER("confidence", CONFIDENCE, confidence),
+};
+#undef ROW
+
+static void write_member(gp_writer *writer, const member *at, const void *place) {
+    static const char *const confidences[] = {"low", "medium", "high"};
+    switch (at->form) {
+    case TEXT: gp_write_text(writer, at->key, *(const char *const *)place); break;
+    case KNOWN_TEXT: gp_write_known_text(writer, at->key, *(const char *const *)place); break;
+    case WORDS: write_words(writer, at->key, *(const char *const *)place); break;
+    case WHOLE: gp_write_known(writer, at->key, *(const int *)place); break;
+    case REAL: gp_write_known(writer, at->key, *(const double *)place); break;
+    case BYTES: gp_write_known(writer, at->key, (double)*(const uint64_t *)place); break;
+    case SWITCH: gp_write_switch(writer, at->key, *(const bool *)place); break;
+    case CONFIDENCE: gp_write_text(writer, at->key, confidences[*(const gp_confidence *)place]); break;
+    }
+}
+
+static void write_members(gp_writer *writer, const void *row, const member *members, size_t count) {
+    for (size_t i = 0; i < count; i++) write_member(writer, &members[i], (const char *)row + members[i].offset);
+}
+
+static void write_row(gp_writer *writer, const void *row, const member *members, size_t count) {
     gp_write_open(writer, NULL, '{');
-    gp_write_text(writer, "name", row->name);
-    write_words(writer, "aliases", row->aliases);
-    gp_write_text(writer, "vendor", row->vendor);
-    gp_write_known_text(writer, "architecture", row->architecture);
-    gp_write_known(writer, "nominal_gb", row->memory_gb_nominal);
-    gp_write_known(writer, "memory_bytes", (double)row->memory_bytes);
-    gp_write_known(writer, "bandwidth_bytes_per_s", row->bandwidth_bytes_per_s);
-    gp_write_switch(writer, "bf16", row->bf16);
-    gp_write_switch(writer, "fp8", row->fp8);
-    gp_write_switch(writer, "flash_attention_2", row->flash_attention_2);
-    gp_write_known(writer, "year", row->release_year);
-    gp_write_text(writer, "source", row->source);
-    gp_write_known_text(writer, "memory_source", row->memory_source);
-    gp_write_text(writer, "confidence", confidence_key(row->confidence));
+    write_members(writer, row, members, count);
     gp_write_close(writer, '}');
 }
 
-static void write_gpus(gp_writer *writer, const char *filter) {
-    gp_write_open(writer, "gpus", '[');
-    for (int i = 0; i < gp_catalog_gpu_count(); i++)
-        if (gp_catalog_gpu_matches(gp_catalog_gpu(i), filter)) write_gpu_row(writer, gp_catalog_gpu(i));
-    gp_write_close(writer, ']');
-}
-
-static void write_instance_row(gp_writer *writer, const gp_instance_row *row) {
+static void write_model_row(gp_writer *writer, const gp_model_row *row) {
+    static const gp_job plain;
+    gp_model model;
+    gp_catalog_shape(row, &model.shape);
+    gp_model_count(&plain, &model);
     gp_write_open(writer, NULL, '{');
-    gp_write_text(writer, "type", row->type);
-    gp_write_text(writer, "provider", row->provider);
-    gp_write_text(writer, "gpu", row->gpu);
-    gp_write_whole(writer, "gpus", row->gpus);
-    gp_write_known(writer, "vcpus", row->vcpus);
-    gp_write_known(writer, "ram_gib", row->ram_gib);
-    gp_write_known(writer, "network_bytes_per_s", row->network_bytes_per_s);
-    gp_write_known(writer, "usd_per_hour", row->usd_per_hour);
-    gp_write_known_text(writer, "date", row->date);
-    gp_write_known_text(writer, "region", row->region);
-    gp_write_text(writer, "source", row->source);
-    gp_write_text(writer, "confidence", confidence_key(row->confidence));
+    write_members(writer, row, model_names, COUNT(model_names));
+    gp_write_bytes(writer, "params", model.total_params);
+    if (model.expert_params > 0) gp_write_bytes(writer, "active_params", model.active_params);
+    gp_report_shape(writer, &model.shape);
+    gp_write_known(writer, "max_context", (double)model.shape.max_context);
+    write_members(writer, row, model_origin, COUNT(model_origin));
     gp_write_close(writer, '}');
 }
 
-static void write_instances(gp_writer *writer, const char *filter) {
-    gp_write_open(writer, "instances", '[');
-    for (int i = 0; i < gp_catalog_instance_count(); i++) {
-        const gp_instance_row *row = gp_catalog_instance(i);
-        if (gp_catalog_instance_matches(row, filter)) write_instance_row(writer, row);
-    }
+static void write_models(gp_writer *writer, const char *filter) {
+    gp_write_open(writer, "models", '[');
+    for (int i = 0; i < gp_catalog_model_count(); i++)
+        if (gp_catalog_model_matches(gp_catalog_model(i), filter)) write_model_row(writer, gp_catalog_model(i));
     gp_write_close(writer, ']');
 }
 
-static void write_links(gp_writer *writer, const char *filter) {
-    gp_write_open(writer, "links", '[');
-    for (int i = 0; i < gp_catalog_link_count(); i++) {
-        const gp_link_row *row = gp_catalog_link(i);
-        if (!gp_catalog_link_matches(row, filter)) continue;
-        gp_write_open(writer, NULL, '{');
-        gp_write_text(writer, "name", row->name);
-        gp_write_text(writer, "kind", row->kind);
-        gp_write_number(writer, "bytes_per_s", row->bytes_per_s);
-        gp_write_known_text(writer, "note", row->note);
-        gp_write_text(writer, "source", row->source);
-        gp_write_text(writer, "confidence", confidence_key(row->confidence));
-        gp_write_close(writer, '}');
+/* The other tables: rows that match the filter. */
+#define TABLE(table, all) \
+    static void write_##table##s(gp_writer *writer, const char *filter) { \
+        gp_write_open(writer, #table "s", '['); \
+        for (int i = 0; i < gp_catalog_##table##_count(); i++) { \
+            const gp_##table##_row *row = gp_catalog_##table(i); \
+            if (gp_catalog_##table##_matches(row, filter)) write_row(writer, row, all, COUNT(all)); \
+        } \
+        gp_write_close(writer, ']'); \
     }
-    gp_write_close(writer, ']');
-}
+TABLE(gpu, gpu_members)
+TABLE(instance, instance_members)
+TABLE(link, link_members)
+#undef TABLE
+
+/* ---- Fields and formulas ----------------------------------------------------------------------------------------- */
 
 /* A default as the job's JSON has it. */
 static void write_default(gp_writer *writer, const gp_field_row *row) {

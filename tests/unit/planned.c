@@ -9,6 +9,8 @@
 #include <cJSON.h>
 #include <cmocka.h>
 
+#include "tree.h"
+
 planned *planned_of(const char *job) {
     planned *p = calloc(1, sizeof *p);
     assert_non_null(p);
@@ -42,18 +44,9 @@ const gp_solution *planned_solution(const planned *p, int field) {
 }
 
 char *job_with(const char *job, const char *path, const char *value) {
-    cJSON *tree = cJSON_Parse(job), *place = tree, *item = cJSON_Parse(value);
+    cJSON *tree = cJSON_Parse(job);
     assert_non_null(tree);
-    assert_non_null(item);
-    for (const char *dot = strchr(path, '.'); dot != NULL; dot = strchr(path, '.')) {
-        char part[64];
-        snprintf(part, sizeof part, "%.*s", (int)(dot - path), path);
-        cJSON *inner = cJSON_GetObjectItemCaseSensitive(place, part);
-        place = inner != NULL ? inner : cJSON_AddObjectToObject(place, part);
-        path = dot + 1;
-    }
-    cJSON_DeleteItemFromObjectCaseSensitive(place, path);
-    cJSON_AddItemToObject(place, path, item);
+    tree_put(tree, path, cJSON_Parse(value));
     char *text = cJSON_PrintUnformatted(tree);
     cJSON_Delete(tree);
     return text;

@@ -11,6 +11,7 @@
 
 #include "gpuplan.h"
 #include "planned.h"
+#include "tree.h"
 
 static const char *const jobs[] = {
     "{\"task\":\"qlora\",\"model\":\"meta-llama/Llama-2-7b-hf\",\"hardware\":{\"gpu\":\"RTX 4090\"},"
@@ -46,16 +47,10 @@ static cJSON *report_of(const char *job) {
     return report;
 }
 
-static const cJSON *get(const cJSON *tree, const char *key) {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(tree, key);
-    if (value == NULL) fail_msg("no %s", key);
-    return value;
-}
-
 static char *applied(const char *job, const cJSON *knob) {
     char *changed = job_with(job, "ledger", strstr(job, "textbook") != NULL ? "\"textbook\"" : "\"detailed\"");
     const cJSON *change;
-    cJSON_ArrayForEach(change, get(knob, "set")) {
+    cJSON_ArrayForEach(change, tree_get(knob, "set")) {
         char *value = cJSON_PrintUnformatted(change);
         char *next = job_with(changed, change->string, value);
         free(value);
@@ -70,15 +65,15 @@ static void test_a_knob_applied_gives_what_it_said(void **state) {
     for (int i = 0; i < JOB_COUNT; i++) {
         cJSON *report = report_of(jobs[i]);
         const cJSON *knob;
-        cJSON_ArrayForEach(knob, get(report, "advice")) {
+        cJSON_ArrayForEach(knob, tree_get(report, "advice")) {
             char *changed = applied(jobs[i], knob);
             cJSON *after = report_of(changed);
-            double before_bytes = get(get(report, "memory"), "peak_bytes")->valuedouble;
-            double after_bytes = get(get(after, "memory"), "peak_bytes")->valuedouble;
-            if (after_bytes != get(knob, "peak_bytes_after")->valuedouble)
-                fail_msg("job %d, %s: %.0f", i, get(knob, "id")->valuestring, after_bytes);
-            assert_true(get(knob, "saves_bytes")->valuedouble == before_bytes - after_bytes);
-            assert_string_equal(get(after, "verdict")->valuestring, get(knob, "verdict_after")->valuestring);
+            double before_bytes = tree_get(tree_get(report, "memory"), "peak_bytes")->valuedouble;
+            double after_bytes = tree_get(tree_get(after, "memory"), "peak_bytes")->valuedouble;
+            if (after_bytes != tree_get(knob, "peak_bytes_after")->valuedouble)
+                fail_msg("job %d, %s: %.0f", i, tree_get(knob, "id")->valuestring, after_bytes);
+            assert_true(tree_get(knob, "saves_bytes")->valuedouble == before_bytes - after_bytes);
+            assert_string_equal(tree_get(after, "verdict")->valuestring, tree_get(knob, "verdict_after")->valuestring);
             cJSON_Delete(after);
             free(changed);
         }

@@ -11,6 +11,7 @@
 
 #include "catalog.h"
 #include "gpuplan.h"
+#include "tree.h"
 
 static cJSON *answer(const char *request) {
     char *text = gp_answer(request);
@@ -23,24 +24,18 @@ static cJSON *answer(const char *request) {
     return report;
 }
 
-static const cJSON *get(const cJSON *tree, const char *key) {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(tree, key);
-    if (value == NULL) fail_msg("no %s", key);
-    return value;
-}
-
 /* The row of `errors` with that code and path, or NULL. */
 static const cJSON *find_error(const cJSON *report, const char *code, const char *path) {
     const cJSON *row;
-    cJSON_ArrayForEach(row, get(report, "errors"))
-        if (strcmp(get(row, "code")->valuestring, code) == 0 && strcmp(get(row, "path")->valuestring, path) == 0) return row;
+    cJSON_ArrayForEach(row, tree_get(report, "errors"))
+        if (strcmp(tree_get(row, "code")->valuestring, code) == 0 && strcmp(tree_get(row, "path")->valuestring, path) == 0) return row;
     return NULL;
 }
 
 static void assert_errors(const char *request, int count, const char *code, const char *path) {
     cJSON *report = answer(request);
     if (find_error(report, code, path) == NULL) fail_msg("%s: no %s at %s", request, code, path);
-    assert_int_equal(cJSON_GetArraySize(get(report, "errors")), count);
+    assert_int_equal(cJSON_GetArraySize(tree_get(report, "errors")), count);
     cJSON_Delete(report);
 }
 
@@ -48,7 +43,7 @@ static void assert_nearest(const char *request, const char *code, const char *pa
     cJSON *report = answer(request);
     const cJSON *row = find_error(report, code, path);
     assert_non_null(row);
-    assert_string_equal(get(get(row, "args"), "nearest")->valuestring, nearest);
+    assert_string_equal(tree_get(tree_get(row, "args"), "nearest")->valuestring, nearest);
     cJSON_Delete(report);
 }
 
@@ -89,10 +84,10 @@ static void test_versions(void **state) {
     assert_errors("{\"op\":\"link\",\"link\":\"v=0\"}", 1, "not_a_version", "v");
     assert_errors("{\"gpuplan\":\"1\",\"op\":\"version\"}", 1, "wrong_type", "gpuplan");
     cJSON *report = answer("{\"op\":\"version\"}");
-    assert_string_equal(get(report, "version")->valuestring, GP_VERSION);
+    assert_string_equal(tree_get(report, "version")->valuestring, GP_VERSION);
     assert_string_equal(gp_version(), GP_VERSION);
-    assert_int_equal(get(report, "grammar")->valueint, 1);
-    assert_int_equal(get(report, "link")->valueint, 1);
+    assert_int_equal(tree_get(report, "grammar")->valueint, 1);
+    assert_int_equal(tree_get(report, "link")->valueint, 1);
     assert_null(cJSON_GetObjectItemCaseSensitive(report, "errors"));
     cJSON_Delete(report);
 }
@@ -109,7 +104,7 @@ static void test_all_faults_in_one_answer(void **state) {
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (find_error(report, expected[i].code, expected[i].path) == NULL)
             fail_msg("no %s at %s", expected[i].code, expected[i].path);
-    assert_int_equal(cJSON_GetArraySize(get(report, "errors")), (int)(sizeof expected / sizeof expected[0]));
+    assert_int_equal(cJSON_GetArraySize(tree_get(report, "errors")), (int)(sizeof expected / sizeof expected[0]));
     assert_null(cJSON_GetObjectItemCaseSensitive(report, "verdict"));
     cJSON_Delete(report);
 }
@@ -197,26 +192,26 @@ static void test_links(void **state) {
     (void)state;
     cJSON *made = answer("{\"op\":\"link\",\"job\":" JOB "}");
     char request[512];
-    const char *link = get(made, "link")->valuestring;
+    const char *link = tree_get(made, "link")->valuestring;
     snprintf(request, sizeof request, "{\"op\":\"link\",\"link\":\"#%s\"}", link);
     cJSON *read = answer(request);
-    assert_string_equal(get(read, "link")->valuestring, link);
-    assert_string_equal(get(get(read, "job"), "model")->valuestring, "gpt2");
+    assert_string_equal(tree_get(read, "link")->valuestring, link);
+    assert_string_equal(tree_get(tree_get(read, "job"), "model")->valuestring, "gpt2");
     snprintf(request, sizeof request, "{\"op\":\"plan\",\"link\":\"%s\"}", link);
     cJSON *planned = answer(request);
-    assert_string_equal(get(planned, "link")->valuestring, link);
+    assert_string_equal(tree_get(planned, "link")->valuestring, link);
     cJSON_Delete(made);
     cJSON_Delete(read);
     cJSON_Delete(planned);
     cJSON *broken = answer("{\"op\":\"link\",\"link\":\"v=1&task=full&model=gpt2&gpu\"}");
-    assert_non_null(get(broken, "errors"));
-    assert_string_equal(get(get(broken, "job"), "model")->valuestring, "gpt2");
+    assert_non_null(tree_get(broken, "errors"));
+    assert_string_equal(tree_get(tree_get(broken, "job"), "model")->valuestring, "gpt2");
     cJSON_Delete(broken);
 }
 
 static int rows_of(const char *request, const char *list) {
     cJSON *report = answer(request);
-    int count = cJSON_GetArraySize(get(report, list));
+    int count = cJSON_GetArraySize(tree_get(report, list));
     cJSON_Delete(report);
     return count;
 }

@@ -10,28 +10,9 @@
 #include <string.h>
 
 #include "faults.h"
-#include "job.h"
 #include "job_parts.h"
-
-static gp_diagnostics faults;
-static gp_job job;
-static cJSON *tree;
-
-/* Reads a job's text; the tree lives until the next call, as the job borrows from it. */
-static const char *read_job(const char *text) {
-    cJSON_Delete(tree);
-    tree = cJSON_Parse(text);
-    gp_diagnostics_clear(&faults);
-    gp_job_read(tree, &job, &faults);
-    return faults_text(&faults);
-}
-
-static int drop_tree(void **state) {
-    (void)state;
-    cJSON_Delete(tree);
-    tree = NULL;
-    return 0;
-}
+#include "job_text.h"
+#include "tree.h"
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
@@ -155,23 +136,11 @@ static void test_setting_values(void **state) {
 
 /* Reads a job of a task that has the field, with the field set to the JSON text `value`. */
 static const char *read_with(const gp_field_row *row, const char *value) {
-    cJSON_Delete(tree);
-    tree = cJSON_CreateObject();
-    cJSON_AddStringToObject(tree, "task", row->tasks == GP_TASKS_INFER ? "infer" : "qlora");
-    cJSON_AddStringToObject(tree, "model", "gpt2");
-    cJSON *owner = tree;
-    const char *key = row->path;
-    char section[32];
-    for (const char *dot = strchr(key, '.'); dot != NULL; dot = strchr(key, '.')) {
-        snprintf(section, sizeof section, "%.*s", (int)(dot - key), key);
-        owner = cJSON_AddObjectToObject(owner, section);
-        key = dot + 1;
-    }
-    cJSON_DeleteItemFromObjectCaseSensitive(owner, key);
-    cJSON_AddItemToObject(owner, key, cJSON_Parse(value));
-    gp_diagnostics_clear(&faults);
-    gp_job_read(tree, &job, &faults);
-    return faults_text(&faults);
+    cJSON *tree = cJSON_CreateObject();
+    tree_put(tree, "task", cJSON_CreateString(row->tasks == GP_TASKS_INFER ? "infer" : "qlora"));
+    tree_put(tree, "model", cJSON_CreateString("gpt2"));
+    tree_put(tree, row->path, cJSON_Parse(value));
+    return read_job_tree(tree);
 }
 
 static void assert_field_fault(const gp_field_row *row, const char *value, const char *code) {
@@ -343,5 +312,5 @@ int main(void) {
         cmocka_unit_test(test_thousands_of_faults_are_bounded),
         cmocka_unit_test(test_named_choices_stand_where_the_field_has_them),
     };
-    return cmocka_run_group_tests_name("job", tests, NULL, drop_tree);
+    return cmocka_run_group_tests_name("job", tests, NULL, drop_job);
 }

@@ -9,27 +9,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "job.h"
-
-static gp_diagnostics faults;
-static gp_job job;
-static cJSON *tree;
-
-static const char *read_job(const char *text) {
-    cJSON_Delete(tree);
-    tree = cJSON_Parse(text);
-    assert_non_null(tree);
-    gp_diagnostics_clear(&faults);
-    gp_job_read(tree, &job, &faults);
-    return faults_text(&faults);
-}
-
-static int drop_tree(void **state) {
-    (void)state;
-    cJSON_Delete(tree);
-    tree = NULL;
-    return 0;
-}
+#include "job_text.h"
 
 /* ---- Model ------------------------------------------------------------------------------------------------------- */
 
@@ -81,7 +61,7 @@ static void test_model_by_config(void **state) {
     (void)state;
     assert_string_equal(read_model("{\"config\":{\"model_type\":\"llama\"},\"name\":\"x\"}"), "");
     assert_int_equal(job.model.source, GP_MODEL_CONFIG);
-    assert_ptr_equal(job.model.config, cJSON_GetObjectItem(cJSON_GetObjectItem(tree, "model"), "config"));
+    assert_ptr_equal(job.model.config, cJSON_GetObjectItem(cJSON_GetObjectItem(job_tree, "model"), "config"));
     assert_string_equal(read_model("{\"config\":{},\"layers\":4}"), "not_modelled model.layers");
     assert_string_equal(read_model("{\"config\":[]}"), "wrong_type model.config");
 }
@@ -322,5 +302,5 @@ int main(void) {
         cmocka_unit_test(test_short_names),
         cmocka_unit_test(test_setting_what_does_not_exist),
     };
-    return cmocka_run_group_tests_name("job parts", tests, NULL, drop_tree);
+    return cmocka_run_group_tests_name("job parts", tests, NULL, drop_job);
 }

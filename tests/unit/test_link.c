@@ -12,6 +12,7 @@
 
 #include "faults.h"
 #include "link.h"
+#include "tree.h"
 
 static gp_diagnostics faults;
 
@@ -242,20 +243,6 @@ static cJSON *one_of(const char *const *texts, size_t count) {
     return cJSON_Parse(texts[below((uint32_t)count)]);
 }
 
-/* Puts a value at a dotted path of at most three parts. */
-static void put(cJSON *job, const char *path, cJSON *value) {
-    char key[64];
-    cJSON *owner = job;
-    for (const char *dot = strchr(path, '.'); dot != NULL; dot = strchr(path, '.')) {
-        snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
-        cJSON *next = cJSON_GetObjectItemCaseSensitive(owner, key);
-        owner = next != NULL ? next : cJSON_AddObjectToObject(owner, key);
-        path = dot + 1;
-    }
-    cJSON_DeleteItemFromObjectCaseSensitive(owner, path);
-    cJSON_AddItemToObject(owner, path, value);
-}
-
 static void put_special_parts(cJSON *job) {
     static const char *const models[] = {
         "\"meta-llama/Llama-3.1-8B\"", "\"a name & more\"", "{\"params\":\"max\"}",
@@ -272,21 +259,21 @@ static void put_special_parts(cJSON *job) {
                                           "[\"wte\",\"lm_head trainable\"]", "\"DEFAULT (attention qkv)\""};
     static const char *const weights[] = {"\"nf4\"", "{\"gguf\":\"IQ3_K\",\"bits\":3.4325}", "{\"gguf\":\"Q4_0\"}"};
     static const char *const types[] = {"{\"output\":\"q6_K\",\"attn_v\":{\"q4_K\":3}}", "{}"};
-    put(job, "model", one_of(models, sizeof models / sizeof models[0]));
-    if (chance(80)) put(job, "hardware.gpu", one_of(gpus, sizeof gpus / sizeof gpus[0]));
-    if (chance(40)) put(job, "train.lora.targets", one_of(targets, sizeof targets / sizeof targets[0]));
-    if (chance(20)) put(job, "infer.tensor_types", one_of(types, 2));
-    if (chance(10)) put(job, "calibration", one_of(types, 2));
+    tree_put(job, "model", one_of(models, sizeof models / sizeof models[0]));
+    if (chance(80)) tree_put(job, "hardware.gpu", one_of(gpus, sizeof gpus / sizeof gpus[0]));
+    if (chance(40)) tree_put(job, "train.lora.targets", one_of(targets, sizeof targets / sizeof targets[0]));
+    if (chance(20)) tree_put(job, "infer.tensor_types", one_of(types, 2));
+    if (chance(10)) tree_put(job, "calibration", one_of(types, 2));
     if (!chance(30)) return;
-    put(job, "infer.weights", one_of(weights, sizeof weights / sizeof weights[0]));
-    put(job, "infer.weight_bits", cJSON_CreateNull());
+    tree_put(job, "infer.weights", one_of(weights, sizeof weights / sizeof weights[0]));
+    tree_put(job, "infer.weight_bits", cJSON_CreateNull());
 }
 
 static cJSON *random_job(uint32_t percent) {
     cJSON *job = cJSON_CreateObject();
     for (int i = 0; i < GP_FIELD_TOTAL; i++) {
         const gp_field_row *row = gp_field_info((gp_field)i);
-        if (i == GP_FIELD_TASK || chance(percent)) put(job, row->path, random_value(row));
+        if (i == GP_FIELD_TASK || chance(percent)) tree_put(job, row->path, random_value(row));
     }
     put_special_parts(job);
     return job;
