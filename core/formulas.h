@@ -32,6 +32,8 @@ gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
 gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
 gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);
+gp_amount gp_gather_stage_amount(double params, double weight_bytes, double gradient_bytes);
+gp_amount gp_gathered_sequence_amount(double tokens, double hidden, double element_bytes);
 gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes);
 
 /* formulas_activations.c: the micro-batches whose activations a rank holds. */
@@ -75,7 +77,8 @@ gp_amount gp_context_amount(double mib);
 gp_amount gp_context_engine_amount(double loaded_bytes);
 gp_amount gp_kept_free_amount(double cache_bytes, double free_share);
 gp_amount gp_comm_amount(double groups, double group_mib);
-gp_amount gp_fragmentation_amount(double share, double allocated_bytes);
+/* `streams_bytes`: in the pools of other streams, and in no use when most is allocated. */
+gp_amount gp_fragmentation_amount(double share, double allocated_bytes, double streams_bytes);
 
 /* formulas_textbook.c: what the course notes compute by hand. `ways` = tp * pp. */
 typedef struct {

@@ -41,13 +41,14 @@ gp_amount gp_comm_amount(double groups, double group_mib) {
 }
 
 static const gp_formula fragmentation = {
-    "fragmentation.allocator", "share * allocated_bytes",
-    "PyTorch caching allocator, max_memory_reserved over max_memory_allocated: Megatron-LM 1.03-1.09 on B200 "
-    "(github.com/MooreThreads/SimuMax), FSDP2 1.20, FSDP1 1.27-1.36 (github.com/pytorch/torchtitan, "
-    "github.com/huggingface/peft benchmarks)"};
-gp_amount gp_fragmentation_amount(double share, double allocated_bytes) {
-    const gp_term terms[] = {{"share", share}, {"allocated_bytes", allocated_bytes}};
-    return GP_AMOUNT(fragmentation, share * allocated_bytes, terms);
+    "fragmentation.allocator", "share * allocated_bytes + streams_bytes",
+    "PyTorch caching allocator (c10/cuda/CUDACachingAllocator.cpp): a pool for each stream. max_memory_reserved over "
+    "max_memory_allocated: Megatron-LM 1.03-1.09 on B200 (github.com/MooreThreads/SimuMax); FSDP, whose collectives "
+    "have streams of their own, 1.20-1.36 (github.com/pytorch/torchtitan, github.com/huggingface/peft benchmarks)"};
+gp_amount gp_fragmentation_amount(double share, double allocated_bytes, double streams_bytes) {
+    const gp_term terms[] = {
+        {"share", share}, {"allocated_bytes", allocated_bytes}, {"streams_bytes", streams_bytes}};
+    return GP_AMOUNT(fragmentation, share * allocated_bytes + streams_bytes, terms);
 }
 
 const gp_formula *const gp_formulas_overhead[] = {&context, &context_engine, &kept_free, &comm_buffers, &fragmentation, NULL};

@@ -123,6 +123,25 @@ gp_amount gp_gather_ends_amount(double end_params, double weight_bytes) {
     return GP_AMOUNT(gather_ends, end_params * weight_bytes, terms);
 }
 
+static const gp_formula gather_stage = {
+    "gather_buffers.stage", "params * (weight_bytes + gradient_bytes)",
+    "github.com/pytorch/torchtitan torchtitan/models/llama3/infra/parallelize.py: with a pipeline FSDP does not reshard "
+    "after forward; github.com/pytorch/pytorch torch/distributed/pipelining/stage.py: it reduces after the last "
+    "micro-batch"};
+gp_amount gp_gather_stage_amount(double params, double weight_bytes, double gradient_bytes) {
+    const gp_term terms[] = {{"params", params}, {"weight_bytes", weight_bytes}, {"gradient_bytes", gradient_bytes}};
+    return GP_AMOUNT(gather_stage, params * (weight_bytes + gradient_bytes), terms);
+}
+
+static const gp_formula gathered_sequence = {
+    "workspace.gathered_sequence", "2 * tokens * hidden * element_bytes",
+    "Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.2: the output matrix takes the whole sequence, and gives its "
+    "whole gradient back"};
+gp_amount gp_gathered_sequence_amount(double tokens, double hidden, double element_bytes) {
+    const gp_term terms[] = {{"tokens", tokens}, {"hidden", hidden}, {"element_bytes", element_bytes}};
+    return GP_AMOUNT(gathered_sequence, 2 * tokens * hidden * element_bytes, terms);
+}
+
 static const gp_formula gather_buckets = {
     "gather_buffers.buckets", "buckets * min(bucket_elements, params) * element_bytes",
     "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py: reduce_bucket_size and allgather_bucket_size, "
@@ -148,5 +167,5 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_average, &weights_file, &gradients, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
-    &gradient_dummies, NULL,
+    &gather_stage, &gathered_sequence, &gradient_dummies, NULL,
 };

@@ -114,6 +114,16 @@ static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_fi
     mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", layout->gpus, used, diagnostics);
 }
 
+/* torchtitan cuts the batch of a GPU into as many micro-batches as its pipeline has stages
+ * (pipeline_parallel_microbatches), or into single sequences where that does not go. */
+static void split_batch(gp_layout *layout) {
+    if (!layout->recipe.framework->splits_batch || layout->pp == 1) return;
+    int64_t parts = product(layout->pp, layout->vpp);
+    if (layout->micro_batch % parts != 0) parts = layout->micro_batch;
+    layout->grad_accum = product(layout->grad_accum, parts);
+    layout->micro_batch /= parts;
+}
+
 /* global_batch = micro_batch * grad_accum * dp: the missing one follows from the other two. */
 static void settle_batch(const gp_job *job, gp_layout *layout, gp_diagnostics *diagnostics) {
     int64_t per_pass = product(layout->micro_batch, layout->dp);
@@ -165,6 +175,7 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
     if (training) {
         settle_batch(job, layout, diagnostics);
+        split_batch(layout);
         check_sequence(job, layout->cp, diagnostics);
     } else {
         settle_sequences(job, layout);

@@ -144,6 +144,16 @@ static void add_adapter_states(const states *s, gp_stage_ledger *ledger) {
     gp_ledger_append(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, spread_states);
 }
 
+/* A pipeline under FSDP gathers its weights once for all micro-batches, and sums whole gradients until the last. */
+static bool stays_gathered(const states *s) { return s->layout->pp > 1 && s->recipe->streams && s->shards[3] > 1; }
+
+static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
+    bool frozen = gp_is_adapter(job);
+    double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | LOSS | BACKWARD | REDUCE,
+                     gp_gather_stage_amount(s->params, weight, frozen ? 0 : s->recipe->gradient_bytes), spread_buffers);
+}
+
 /* What ZeRO-3 and FSDP hold whole for a moment: two layers while one is computed, and at the ends the embedding or the
  * output matrix, a unit of its own. Frozen weights have no gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
@@ -212,8 +222,25 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
     double chunks = recipe->loss == GP_LOSS_CHUNKED ? 8 : 1;
     gp_amount amount = gp_logits_amount(tokens, vocab, recipe->logit_bytes, tp, chunks);
     gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
+    if (layout->sequence_parallel && layout->tp > 1 && !recipe->framework->main_gradients)
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, LOSS,
+                         gp_gathered_sequence_amount(tokens, (double)model->shape.hidden, recipe->activation_bytes),
+                         spread_activations);
     double kept = recipe->loss == GP_LOSS_FULL ? tokens * vocab * kept_bytes / tp : 0;
     ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
+}
+
+/* What the pools of FSDP's streams hold, gathered weights and gradients, is not lent to the tensors of the peak. */
+static double idle_streams(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
+    if (!recipe->streams) return 0;
+    uint64_t idle = 0;
+    unsigned peak = GP_PHASE_BIT(gp_ledger_allocated_phase(ledger));
+    for (int i = 0; i < ledger->count; i++) {
+        const gp_allocation *row = &ledger->allocations[i];
+        bool pooled = row->id == GP_ITEM_GRADIENTS || row->id == GP_ITEM_GATHER_BUFFERS;
+        if (pooled && (row->phases & peak) == 0) idle = gp_add(idle, row->amount.bytes);
+    }
+    return (double)idle;
 }
 
 /* Outside of what torch counts as allocated. Call after every item that it counts. */
@@ -222,7 +249,8 @@ static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
     if (recipe->on_host) return;
     gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, ALWAYS,
-                     gp_fragmentation_amount(recipe->framework->reserved, (double)gp_ledger_allocated(ledger)),
+                     gp_fragmentation_amount(recipe->reserved, (double)gp_ledger_allocated(ledger),
+                                             idle_streams(recipe, ledger)),
                      spread_fragmentation);
     gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
     double groups = (layout->dp > 1) + (layout->tp > 1) + (layout->pp > 1) + (layout->cp > 1);
@@ -248,7 +276,9 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_full_states(job, model, &s, ledger);
     else
         add_divided_states(job, model, layout, ledger);
-    if (layout->zero >= 3 && layout->dp * layout->cp > 1)
+    if (stays_gathered(&s))
+        add_whole_stage(job, &s, ledger);
+    else if (layout->zero >= 3 && layout->dp * layout->cp > 1)
         add_gathered(job, &s, ledger);
     else
         add_buckets(&s, ledger);

@@ -11,19 +11,20 @@ static const gp_framework frameworks[] = {
     {.name = "hf-trainer", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
     {.name = "megatron", .kernels = GP_KERNELS_FUSED, .reserved = 0.04, .main_gradients = true, .master_weights = true},
     {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .master_weights = true, .buckets = true, .hugging_face = true},
-    {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.20, .master_weights = true, .holds_logits = true},
-    {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.15, .fp32_weights = true, .expands_kv = true},
+    {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .master_weights = true, .holds_logits = true, .fsdp = true},
+    {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .fp32_weights = true, .expands_kv = true, .fsdp = true,
+     .splits_batch = true},
     {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .expands_kv = true},
     {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .expands_kv = true},
-    {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true},
+    {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true, .fsdp = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .hugging_face = true},
     {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
     {.name = "llama-factory", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
     {.name = "unsloth", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .hugging_face = true},
     {.name = "llmq", .kernels = GP_KERNELS_FUSED, .reserved = 0.02},
     {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .main_gradients = true, .master_weights = true, .buckets = true},
-    {.name = "fsdp-qlora", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .holds_logits = true},
-    {.name = "nemo-automodel", .kernels = GP_KERNELS_EAGER, .reserved = 0.10},
+    {.name = "fsdp-qlora", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .holds_logits = true, .fsdp = true},
+    {.name = "nemo-automodel", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fsdp = true},
     {.name = "maxtext", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .fp32_weights = true},
     {.name = "paxml", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .fp32_weights = true},
     {.name = "other", .kernels = GP_KERNELS_EAGER, .reserved = 0.08},
@@ -221,6 +222,15 @@ static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
     return compiled ? GP_KERNELS_FUSED : framework->kernels;
 }
 
+/* FSDP gathers and reduces on streams of its own, and PyTorch's allocator keeps a pool for each stream. A compiler that
+ * has the collectives in its graph (SimpleFSDP) runs all on one stream. */
+static bool has_streams(const gp_job *job, const gp_framework *framework) {
+    const char *compile = text_of(job, GP_FIELD_COMPILE);
+    bool graph = strstr(compile, "SimpleFSDP") != NULL || strstr(compile, "graph") != NULL;
+    bool shards = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
+    return shards && !graph && (framework->fsdp || text_of(job, GP_FIELD_FSDP)[0] != '\0');
+}
+
 /* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
  * gathers. */
 static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
@@ -283,6 +293,8 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     recipe->logit_bytes = logit_bytes_of(job, recipe);
+    recipe->streams = has_streams(job, recipe->framework);
+    recipe->reserved = recipe->framework->reserved;
     recipe->shards_packed = begins_with(recipe->framework->name, "fsdp");
     recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
                                                                   : recipe->framework == &frameworks[0];

@@ -31,6 +31,8 @@ typedef struct {
     bool hugging_face;          /* the Trainer of transformers on accelerate */
     bool expands_kv;            /* repeats keys and values to every query head before attention */
     bool holds_logits;          /* the training loop keeps the fp32 logits through backward */
+    bool fsdp;                  /* shards with PyTorch's FSDP, which gathers and reduces on streams of its own */
+    bool splits_batch;          /* a pipeline's micro-batches are parts of what the job calls one */
 } gp_framework;
 
 typedef enum { GP_RECOMPUTE_NONE, GP_RECOMPUTE_SELECTIVE, GP_RECOMPUTE_FULL, GP_RECOMPUTE_PARTIAL } gp_recompute;
@@ -76,6 +78,8 @@ typedef struct {
     bool plain_adapter;                  /* adapters are low-rank matrices beside a layer's own */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
     double logit_bytes;                  /* per logit around the loss */
+    double reserved;                     /* allocator: reserved over allocated, less 1 */
+    bool streams;                        /* what is gathered and reduced has memory pools of its own */
     gp_loss loss;
     /* Inference. */
     double kv_bits;
