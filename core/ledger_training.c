@@ -77,10 +77,11 @@ static void place(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_am
         gp_ledger_append(ledger, id, phases, amount, spread_states);
 }
 
-/* Gradients outlive a pass when several micro-batches add to them or one buffer holds them throughout. */
+/* Gradients outlive a pass when several micro-batches add to them or one buffer holds them throughout. Else they grow
+ * while activations shrink, and are whole at the end of backward, when the first layer is left. */
 static unsigned gradient_phases(const gp_layout *layout) {
     bool lasting = layout->grad_accum > 1 || layout->pp > 1 || layout->recipe.framework->main_gradients;
-    return lasting ? STEP : BACKWARD | REDUCE | OPTIMIZER;
+    return lasting ? STEP : REDUCE | OPTIMIZER;
 }
 
 /* Of the stage's layers together: norms and biases by element, matrices by row and column. */
@@ -161,7 +162,7 @@ static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *le
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
     double gradient = frozen ? 0 : s->recipe->reduce_bytes;
     double end = (double)(s->share->head_params > 0 ? s->share->head_params : s->share->embedding_params);
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD,
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD | REDUCE,
                      gp_gather_layers_amount((double)s->share->layer_params, 2, weight, gradient), spread_buffers);
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2), spread_buffers);
 }
@@ -206,7 +207,7 @@ static void add_activations(const gp_job *job, const gp_model *model, const gp_l
     gp_amount amount = gp_activations_amount(&kept, policy);
     gp_ledger_append(ledger, GP_ITEM_ACTIVATIONS, FORWARD | LOSS | BACKWARD, amount, spread_activations);
     double recomputed = policy == GP_RECOMPUTE_NONE ? 0 : layer.live - (policy == GP_RECOMPUTE_FULL ? 0 : layer.kept);
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD,
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | REDUCE,
                      gp_layer_backward_amount(tokens, recomputed > 0 ? recomputed : 0, layer.working),
                      spread_activations);
     ledger->saved_bytes = amount.bytes;

@@ -228,7 +228,7 @@ static bool has_streams(const gp_job *job, const gp_framework *framework) {
     const char *compile = text_of(job, GP_FIELD_COMPILE);
     bool graph = strstr(compile, "SimpleFSDP") != NULL || strstr(compile, "graph") != NULL;
     bool shards = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
-    return shards && !graph && (framework->fsdp || text_of(job, GP_FIELD_FSDP)[0] != '\0');
+    return shards && !graph && framework->fsdp;
 }
 
 /* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
