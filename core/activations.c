@@ -23,6 +23,8 @@ enum {
     QK_NORM = 1 << 13,
     ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15,
     MEAN_INPUT = 1 << 17, /* the norm's mean keeps its input (PyTorch before 2.0) */
+    FUSED_QKV = 1 << 18, /* values are a view of the product that holds queries and keys before their rotation too */
+    SCALED = 1 << 19,    /* a trained scale keeps the output of every matrix product */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
 /* What a recompute policy makes of it. */
@@ -66,6 +68,15 @@ static const tensor tensors[] = {
     {WIDTH_OUTPUT, {2, 4, 2}, FLASH, OPS},
     {WIDTH_OUTPUT, {2, 4, 2}, SCORES | INPUTS, OPS},
     {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
+    {WIDTH_QUERY, {2, 4, 2}, FUSED_QKV, 0},
+    {WIDTH_KV, {2, 4, 2}, FUSED_QKV, 0},
+    /* Adapter v2 (github.com/Lightning-AI/litgpt litgpt/adapter_v2.py): scale * (product + bias). */
+    {WIDTH_QUERY, {2, 4, 2}, SCALED, 0},
+    {WIDTH_KV, {2, 4, 2}, SCALED, 0},
+    {WIDTH_VALUE, {2, 4, 2}, SCALED, 0},
+    {WIDTH_HIDDEN, {4, 8, 4}, SCALED, 0},
+    {WIDTH_FFN, {4, 8, 4}, SCALED | GATED, 0},
+    {WIDTH_FFN, {2, 4, 2}, SCALED | PLAIN, 0},
     /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
     {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
     {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE},
@@ -120,6 +131,8 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->flash ? FLASH : SCORES;
     bits |= recipe->expanded_kv ? EXPANDED : NATIVE_GQA;
     bits |= gp_is_adapter(job) ? FROZEN : TRAINED;
+    if (recipe->scales_outputs) bits |= TRAINED | SCALED;
+    if (recipe->framework->fused_qkv) bits |= FUSED_QKV;
     bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
     if (!gp_is_adapter(job) || recipe->keeps_inputs) bits |= INPUTS;
     if (dropout) bits |= DROPOUT;
@@ -197,10 +210,10 @@ static void set_widths(const gp_shape *shape, const gp_layer *layer, const gp_la
  * product would not have kept. */
 static double adapter_bytes(const gp_job *job, const gp_layer *layer, const gp_recipe *recipe, const double *widths) {
     double rank = (double)gp_whole(job, GP_FIELD_LORA_RANK);
-    bool dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) && gp_real(job, GP_FIELD_LORA_DROPOUT) > 0;
+    bool dropout = recipe->adapter_dropout;
     double inner = recipe->adapter_bytes > 2 && !recipe->autocast_adapters ? 4 : 2;
     double input_bytes = inner + (dropout ? 1 : 0);
-    bool shared = recipe->adapter_bytes <= 2 && !dropout;
+    bool shared = recipe->adapter_bytes <= 2 && (!dropout || recipe->framework->fused_qkv);
     double bytes = 0;
     unsigned seen = 0;
     for (int i = 0; i < layer->matrix_count; i++) {

@@ -36,9 +36,22 @@ static uint64_t layer_adapters(const gp_shape *shape, const gp_layer *layer, uns
     return params;
 }
 
+/* A count as people write it, "4,279,744"; 0 when the text says something else. */
+static uint64_t count_in_text(const char *text) {
+    uint64_t count = 0;
+    for (; text != NULL && *text != '\0'; text++) {
+        if (*text == ',') continue;
+        if (*text < '0' || *text > '9' || count > GP_EXACT_MAX / 10) return 0;
+        count = 10 * count + (uint64_t)(*text - '0');
+    }
+    return count;
+}
+
 static uint64_t count_adapters(const gp_job *job, const gp_model *model) {
     const gp_shape *shape = &model->shape;
     if (gp_known(job, GP_FIELD_LORA_TRAINABLE_PARAMS)) return (uint64_t)gp_whole(job, GP_FIELD_LORA_TRAINABLE_PARAMS);
+    uint64_t stated = gp_known(job, GP_FIELD_LORA_TRAINABLE) ? count_in_text(job->settings[GP_FIELD_LORA_TRAINABLE].text) : 0;
+    if (stated > 0) return stated;
     unsigned targets = job->lora_targets;
     uint64_t rank = (uint64_t)gp_whole(job, GP_FIELD_LORA_RANK), params = 0;
     for (int i = 0; i < model->kind_count; i++) {

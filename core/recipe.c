@@ -15,7 +15,8 @@ static const gp_framework frameworks[] = {
     {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .fp32_weights = true, .expands_kv = true, .fsdp = true,
      .splits_batch = true},
     {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .expands_kv = true},
-    {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .expands_kv = true},
+    {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .expands_kv = true, .fused_qkv = true,
+     .adapter_dropout = true},
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true, .fsdp = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .hugging_face = true},
     {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
@@ -240,7 +241,7 @@ static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
     if (gp_known(job, GP_FIELD_AUTOCAST))
         return gp_whole(job, GP_FIELD_AUTOCAST) != 0 && recipe->other_bits > 16 ? GP_NUMERICS_AUTOCAST
                                                                                 : GP_NUMERICS_16_BIT;
-    bool wide = recipe->other_bits > 16 && !gp_is_adapter(job);
+    bool wide = recipe->other_bits > 16;
     return wide && !sharded && recipe->kernels == GP_KERNELS_EAGER ? GP_NUMERICS_AUTOCAST : GP_NUMERICS_16_BIT;
 }
 
@@ -290,7 +291,10 @@ static void build_training(const gp_job *job, const gp_model *model, gp_recipe *
     recipe->mean_keeps_input =
         gp_known(job, GP_FIELD_RMSNORM_SAVES_INPUT) && gp_whole(job, GP_FIELD_RMSNORM_SAVES_INPUT) != 0;
     recipe->core_only = recipe->framework->main_gradients;
-    recipe->elementwise_gelu = recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
+    recipe->scales_outputs = strcmp(text_of(job, GP_FIELD_LORA_KIND), "adapter_v2") == 0;
+    recipe->adapter_dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) ? gp_real(job, GP_FIELD_LORA_DROPOUT) > 0
+                                                                   : recipe->framework->adapter_dropout;
+    recipe->elementwise_gelu = recipe->framework->hugging_face && recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     recipe->logit_bytes = logit_bytes_of(job, recipe);
     recipe->streams = has_streams(job, recipe->framework);

@@ -32,6 +32,8 @@ typedef struct {
     bool expands_kv;            /* repeats keys and values to every query head before attention */
     bool holds_logits;          /* the training loop keeps the fp32 logits through backward */
     bool fsdp;                  /* shards with PyTorch's FSDP, which gathers and reduces on streams of its own */
+    bool fused_qkv;             /* values are a view that keeps the whole product of queries, keys and values alive */
+    bool adapter_dropout;       /* adapters drop inputs out unless told otherwise */
     bool splits_batch;          /* a pipeline's micro-batches are parts of what the job calls one */
 } gp_framework;
 
@@ -76,6 +78,8 @@ typedef struct {
     bool keeps_inputs;                   /* products with packed weights keep their input (bitsandbytes MatMul4Bit) */
     bool autocast_adapters;              /* fp32 adapters are multiplied in 16 bits */
     bool plain_adapter;                  /* adapters are low-rank matrices beside a layer's own */
+    bool scales_outputs;                 /* trains a scale and a bias of every matrix product, and the norms */
+    bool adapter_dropout;                /* inputs of adapters are dropped out */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
     double logit_bytes;                  /* per logit around the loss */
     double reserved;                     /* allocator: reserved over allocated, less 1 */
