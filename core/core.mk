@@ -17,6 +17,7 @@ CORE_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/%.o)
 SETTINGS := Makefile core/core.mk
 
 $(CJSON)/cJSON.c:
+	@CJSON_DIR='$(CJSON_DIR)' native/setup/install.sh --check build
 	$(call say,fetch,$(CJSON))
 	$(Q)CJSON_DIR='$(CJSON_DIR)' native/setup/cjson.sh $(CJSON)
 $(CJSON)/cJSON.h: $(CJSON)/cJSON.c ;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what is missing of the named groups, without questions:
-#   native/setup/install.sh build          C compiler, make, git: the command line
+#   native/setup/install.sh build          the command line: a C compiler, make, the source of cJSON
 #   native/setup/install.sh build wasm web the page
 #   native/setup/install.sh test           all of these, and what the tests need
+#   native/setup/install.sh --check build  installs nothing: fails and says what is missing
 # Asks for nothing that is there already, however it was installed. Without apt, or without the right to use it, it
 # says which packages to install.
 set -eu
@@ -26,9 +27,9 @@ distribution() {
 }
 
 collect_build() {
-    has cc || need gcc libc6-dev
+    compiler=${CC:-cc}
+    has "${compiler%% *}" || need gcc libc6-dev
     has make || need make
-    has git || need git
     # dpkg-source unpacks the source package of cJSON.
     [ -f build/deps/cjson/cJSON.c ] || [ -n "${CJSON_DIR:-}" ] || has dpkg-source || need dpkg-dev
 }
@@ -41,6 +42,7 @@ collect_test() {
     collect_build
     collect_wasm
     collect_web
+    has git || need git
     has gcc || need gcc
     has clang || need clang
     has clang-tidy || need clang-tidy
@@ -67,9 +69,9 @@ install_packages() {
         echo "Install them with its own package manager, then run make again." >&2
         exit 1
     fi
-    if [ "$(id -u)" != 0 ] && ! has sudo; then
+    if [ -n "$check" ] || { [ "$(id -u)" != 0 ] && ! has sudo; }; then
         echo "Missing: $*" >&2
-        echo "As root: apt-get install $*" >&2
+        echo "As root: apt-get update && apt-get install --no-install-recommends $*" >&2
         exit 1
     fi
     echo "Installing: $*"
@@ -101,6 +103,11 @@ check_node() {
     exit 1
 }
 
+check=""
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
 for group in "$@"; do
     case $group in
         build | wasm | web | test) "collect_$group" ;;
@@ -109,6 +116,7 @@ for group in "$@"; do
 done
 # shellcheck disable=SC2086 # the list is split into words on purpose
 install_packages $missing
+[ -z "$check" ] || exit 0
 for group in "$@"; do
     case $group in
         web) check_node ;;
