@@ -125,7 +125,8 @@ static const struct {
     const char *model_type, *family;
 } names[] = {
     {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"llama4", "llama4_text"}, {"mllama", "mllama_text_model"},
-    {"mistral3", "mistral"}, {"qwen2_vl", "qwen2"}, {"qwen2_5_vl", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
+    {"mistral3", "mistral"}, {"ministral3", "mistral"}, {"ministral", "mistral"}, {"qwen2_vl", "qwen2"},
+    {"qwen2_5_vl", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
     {"qwen3_vl", "qwen3"}, {"qwen3_vl_text", "qwen3"}, {"qwen3_vl_moe", "qwen3_moe"}, {"qwen3_vl_moe_text", "qwen3_moe"},
     {"qwen3_5", "qwen3_5_text"}, {"qwen3_5_moe", "qwen3_5_moe_text"}, {"kimi_k25", "kimi_k2"},
     {"kimi_k3", "kimi_linear"}, {"grok-1", "grok_1"}, {"minimax_text_01", "minimax"}, {"minimax_m1", "minimax"},

@@ -44,7 +44,7 @@ typedef struct {
 #define TINY_2 TINY, .embedding = T(Q2_K), .value = T(Q2_K), .down_chosen = T(Q2_K)
 #define TINY_3 TINY, .embedding = T(IQ3_S), .value = T(IQ3_S), .projection = T(IQ3_S), .down_chosen = T(IQ3_S)
 
-/* Mixes that need an importance matrix are taken to have been made with one, all others without. */
+/* The i-quants but for IQ4 are taken to have been made with an importance matrix, which they need. */
 static const mix_row mixes[] = {
     {"gguf:F32", .base = T(F32)},
     {"gguf:F16", .base = T(F16)},
@@ -136,7 +136,9 @@ typedef struct {
     const gp_model *model;
     const mix_row *mix;
     bool falcon, wide, seventy, eight, experts;
-    int64_t layer;                 /* block number */
+    bool weighed;                  /* quantised with an importance matrix */
+    gp_ggml_type fused;            /* of attn_qkv, F32 where it counts as attn_v */
+    int64_t layer, layers;         /* block number; blocks of the file */
     int64_t values, value_tensors; /* attn_v and its kin: passed, all */
     int64_t downs, gates;          /* ffn_down passed; layers with gate or up passed */
     gp_file_bytes *bytes;          /* by_type is added to */
@@ -163,7 +165,7 @@ static gp_ggml_type projection_type(const walk *at) {
 
 static gp_ggml_type down_type(const walk *at) {
     const mix_row *mix = at->mix;
-    int64_t layers = at->model->shape.layers;
+    int64_t layers = at->layers;
     int64_t index = at->experts && !mix->tiny ? at->layer : at->downs;
     bool more = is_chosen(LAYERS_MORE, index, layers);
     gp_ggml_type chosen = mix->down_chosen;
@@ -175,11 +177,15 @@ static gp_ggml_type down_type(const walk *at) {
     if (at->falcon && mix->base == T(Q4_K)) return mix->base;
     /* IQ3_M alone spends more on the experts of models that have eight. */
     if (at->eight && mix->base == T(IQ3_S) && chosen != T(F32) && more) return chosen;
+    if (at->weighed && is_chosen(LAYERS_EIGHTH, index, layers)) {
+        if (mix->base == T(Q4_0)) return T(Q4_1);
+        if (mix->base == T(Q5_0)) return T(Q5_1);
+    }
     return is_chosen(mix->down_rule, index, layers) ? chosen : or_base(mix, mix->down);
 }
 
 static gp_ggml_type gate_up_type(const walk *at) {
-    int64_t layers = at->model->shape.layers, index = at->experts ? at->layer : at->gates;
+    int64_t layers = at->layers, index = at->experts ? at->layer : at->gates;
     bool middle = index >= layers / 8 && index < 7 * layers / 8;
     return middle ? or_base(at->mix, at->mix->gate_up_middle) : at->mix->base;
 }
@@ -246,6 +252,7 @@ static uint64_t put_matrix(walk *at, const gp_matrix *matrix, const gp_layer *la
     bool fused = at->model->shape.fused_qkv && matrix->tensor <= GP_TENSOR_ATTN_V;
     role kind = fused ? ROLE_VALUE : role_of(matrix->tensor);
     gp_ggml_type type = type_of(at, kind, matrix->copies > 1);
+    if (fused && at->fused != T(F32)) type = at->fused;
     uint64_t bytes = put(at, type, matrix->inputs, gp_mul((uint64_t)matrix->outputs, (uint64_t)matrix->copies));
     if (kind == ROLE_DOWN) at->downs++;
     return bytes;
@@ -278,10 +285,31 @@ static bool is_seventy(const gp_shape *shape) {
     return known && shape->layers == 80 && shape->heads != shape->kv_heads;
 }
 
+/* Published files of a model of the catalogue are as old as the model, and made as was usual then; others are made with
+ * today's quantiser and no importance matrix. */
+enum { MATRICES_USUAL = 2024, FUSED_AS_VALUE = 2026 };
+
+/* attn_qkv had a rule of its own; F32 where today's holds, by which it is an attn_v. */
+static gp_ggml_type fused_type(const gp_model *model, const mix_row *mix) {
+    bool old = model->row != NULL && model->row->release_year < FUSED_AS_VALUE;
+    if (!old || mix->tiny || gp_ggml_info(mix->base)->values == 1) return T(F32);
+    if (mix->value_rule == LAYERS_MORE) return mix->base == T(Q4_K) ? T(Q5_K) : T(Q6_K);
+    bool more = mix->base == T(Q3_K) || mix->base == T(IQ3_S);
+    return more && mix->value != T(F32) ? T(Q4_K) : mix->base;
+}
+
+/* Prediction modules that the family's converter keeps, as blocks after the layers. */
+static int64_t kept_modules(const gp_shape *shape) {
+    return shape->model_type != NULL && strcmp(shape->model_type, "glm4_moe") == 0 ? shape->mtp_layers : 0;
+}
+
 static walk begin(const gp_model *model, int mix, gp_file_bytes *bytes) {
     const gp_shape *shape = &model->shape;
     const gp_layer_kind *first = &gp_model_layer(model, 0)->kind;
     walk at = {.model = model, .mix = &mixes[mix], .bytes = bytes};
+    at.fused = fused_type(model, at.mix);
+    at.weighed = model->row != NULL && model->row->release_year >= MATRICES_USUAL;
+    at.layers = shape->layers + kept_modules(shape);
     at.falcon = shape->model_type != NULL && strcmp(shape->model_type, "falcon") == 0;
     at.seventy = is_seventy(shape);
     at.experts = shape->experts.count > 1;
@@ -292,6 +320,7 @@ static walk begin(const gp_model *model, int mix, gp_file_bytes *bytes) {
     if (at.mix->tiny && shape->experts.count >= 4) at.wide = true;
     for (int i = 0; i < model->kind_count; i++)
         if (has_role(&model->kinds[i], ROLE_VALUE)) at.value_tensors += model->kind_layers[i];
+    if (kept_modules(shape) > 0) at.value_tensors += shape->mtp_layers;
     return at;
 }
 
@@ -358,14 +387,28 @@ uint64_t gp_quantize_layers(const gp_model *model, int mix, int64_t first, int64
     return put_layers(&at, first, count);
 }
 
-uint64_t gp_file_extra(const gp_model *model, const gp_file_bytes *bytes) {
-    const uint64_t entry = 45;
+/* A module is a block like one of the model's, two norms, a projection and, in some families, both ends again. */
+static uint64_t put_module(walk *at) {
+    const gp_model *model = at->model;
     const gp_shape *shape = &model->shape;
-    uint64_t vocabulary = gp_mul(entry, (uint64_t)shape->vocab), layer_params = 0;
-    bool kept = shape->model_type != NULL && strcmp(shape->model_type, "glm4_moe") == 0;
-    if (!kept || model->mtp_params == 0) return vocabulary;
-    for (int i = 0; i < model->kind_count; i++)
-        layer_params = gp_add(layer_params, gp_mul((uint64_t)model->kind_layers[i], model->kinds[i].params));
-    double bytes_per_param = (double)bytes->layers / (double)layer_params;
-    return gp_add(vocabulary, gp_bytes_from_double(bytes_per_param * (double)model->mtp_params));
+    const gp_ggml_type base = type_of(at, ROLE_OTHER, false);
+    uint64_t bytes = put(at, base, 2 * shape->hidden, (uint64_t)shape->hidden);
+    bytes = gp_add(bytes, put_floats(at, gp_mul((uint64_t)shape->mtp_norms, (uint64_t)shape->hidden)));
+    uint64_t tables = model->head_params > 0 ? 2 : 1;
+    if (shape->mtp_copies) bytes = gp_add(bytes, put(at, base, shape->hidden, gp_mul(tables, (uint64_t)shape->vocab)));
+    for (int i = 0; i < shape->mtp_kind_count; i++)
+        bytes = gp_add(bytes, put_layer(at, &model->kinds[shape->mtp_kinds[i]]));
+    return bytes;
+}
+
+uint64_t gp_file_extra(const gp_model *model, int mix) {
+    const uint64_t entry = 45;
+    uint64_t bytes = gp_mul(entry, (uint64_t)model->shape.vocab);
+    int64_t modules = kept_modules(&model->shape);
+    if (modules == 0) return bytes;
+    gp_file_bytes unused = {0};
+    walk at = begin(model, mix, &unused);
+    put_layers(&at, 0, model->shape.layers);
+    for (int64_t i = 0; i < modules && i < LAYERS_WALKED; i++) bytes = gp_add(bytes, put_module(&at));
+    return bytes;
 }

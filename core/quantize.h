@@ -20,8 +20,8 @@ typedef struct {
 void gp_quantize(const gp_model *model, int mix, gp_file_bytes *bytes);
 
 /* What a file holds beside those tensors: its vocabulary, and the prediction modules of families whose converter keeps
- * them. An estimate: 35 to 65 bytes for an entry of the vocabulary in published files, merges included. */
-uint64_t gp_file_extra(const gp_model *model, const gp_file_bytes *bytes);
+ * them. The former is an estimate: 35 to 65 bytes for an entry of the vocabulary in published files, merges included. */
+uint64_t gp_file_extra(const gp_model *model, int mix);
 
 /* Tensor bytes of layers first … first + count - 1 of that file. */
 uint64_t gp_quantize_layers(const gp_model *model, int mix, int64_t first, int64_t count);

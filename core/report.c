@@ -146,7 +146,7 @@ static void write_file(gp_writer *writer, const gp_plan *plan) {
     gp_quantize(&plan->model, plan->layout.recipe.mix, &file);
     uint64_t bytes = gp_add(gp_add(file.embedding, file.output), gp_add(file.ends, file.layers));
     gp_write_open(writer, "file", '{');
-    gp_write_bytes(writer, "bytes", gp_add(bytes, gp_file_extra(&plan->model, &file)));
+    gp_write_bytes(writer, "bytes", gp_add(bytes, gp_file_extra(&plan->model, plan->layout.recipe.mix)));
     gp_write_bytes(writer, "tensor_bytes", bytes);
     gp_write_open(writer, "bytes_by_type", '{');
     for (int type = 0; type < GP_GGML_COUNT; type++)

@@ -39,15 +39,11 @@ const { files } = JSON.parse(readFileSync(path.join(ROOT, "tests/data/gguf_sizes
 const fileJob = ({ model, mix }) => ({
   task: "infer", model, hardware: { gpu: "cpu", count: 1 }, infer: { engine: "llama.cpp", weights: `gguf:${mix}`, context: 2048 },
 });
-/** Files that other rules made. Q4_0 with an importance matrix has Q4_1 in the first eighth of ffn_down; quantisers of
- * before 2025 gave the fused attn_qkv of Phi one type in all layers. */
-const OTHER_RULES = (file) => (file.mix === "Q4_0" ? 0.007 : file.model === "microsoft/phi-4" && file.mix === "Q5_K_M" ? 0.01 : 0.005);
-
 for (const file of files) {
   test(`${file.model} ${file.mix}: the published file's size`, () => {
     const [report] = answerAll([{ gpuplan: 1, op: "plan", job: fileJob(file) }]);
     const error = report.file.bytes / file.bytes - 1;
-    assert.ok(Math.abs(error) <= OTHER_RULES(file), `${report.file.bytes} of ${file.bytes}: ${(100 * error).toFixed(3)} %`);
+    assert.ok(Math.abs(error) <= 0.005, `${report.file.bytes} of ${file.bytes}: ${(100 * error).toFixed(3)} %`);
   });
 }
 
