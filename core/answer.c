@@ -40,11 +40,13 @@ static void answer_catalog(call *request);
 static void answer_explain(call *request);
 static void answer_version(call *request);
 static void answer_import(call *request);
+static void answer_rank(call *request);
 
 static const operation operations[] = {
     {"plan", "job link detail", answer_plan},      {"link", "job link", answer_link},
     {"catalog", "kind filter", answer_catalog},    {"explain", "id", answer_explain},
     {"version", "", answer_version},               {"import", "parts name", answer_import},
+    {"rank", "job link kind filter", answer_rank},
 };
 enum { OPERATION_COUNT = sizeof operations / sizeof operations[0] };
 
@@ -124,6 +126,38 @@ static void answer_plan(call *request) {
         write_faults(request);
     free(link);
     gp_plan_release(plan);
+    cJSON_Delete(owned);
+}
+
+/* GP_RANK_GPUS when nothing is said; any other word is an error. */
+static gp_rank_kind wanted_kind(call *request) {
+    const char *kind = text_member(request, "kind");
+    if (kind == NULL || strcmp(kind, "gpus") == 0) return GP_RANK_GPUS;
+    if (strcmp(kind, "instances") == 0) return GP_RANK_INSTANCES;
+    gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "kind");
+    gp_argue_text(row, "value", kind);
+    gp_argue_text(row, "choices", "gpus, instances");
+    return GP_RANK_GPUS;
+}
+
+static void answer_rank(call *request) {
+    const char *filter = text_member(request, "filter");
+    gp_rank_kind kind = wanted_kind(request);
+    gp_job *job = &request->space->job;
+    cJSON *owned = NULL;
+    const cJSON *tree = find_job(request, &owned);
+    if (tree != NULL) gp_job_read(tree, job, request->faults);
+    int count = 0;
+    gp_rank_row *rows = NULL;
+    if (!gp_has_errors(request->faults)) {
+        rows = gp_rank(job, kind, filter != NULL ? filter : "", &request->space->outlook, &count);
+        if (rows == NULL) gp_diagnose(request->faults, GP_CODE_OUT_OF_MEMORY, "");
+    }
+    if (rows != NULL)
+        gp_report_rank(request->writer, rows, count);
+    else
+        write_faults(request);
+    free(rows);
     cJSON_Delete(owned);
 }
 

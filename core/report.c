@@ -13,7 +13,7 @@ void gp_report_begin(gp_writer *writer, const char *op) {
 
 void gp_report_end(gp_writer *writer) { gp_write_close(writer, '}'); }
 
-static void write_diagnostic(gp_writer *writer, const gp_diagnostic *row) {
+void gp_report_diagnostic(gp_writer *writer, const gp_diagnostic *row) {
     gp_write_open(writer, NULL, '{');
     gp_write_text(writer, "code", gp_code_key(row->code));
     gp_write_text(writer, "path", row->path);
@@ -33,7 +33,7 @@ void gp_report_diagnostics(gp_writer *writer, const char *key, const gp_diagnost
                            gp_severity severity) {
     gp_write_open(writer, key, '[');
     for (int i = 0; i < diagnostics->count; i++)
-        if (gp_code_severity(diagnostics->rows[i].code) == severity) write_diagnostic(writer, &diagnostics->rows[i]);
+        if (gp_code_severity(diagnostics->rows[i].code) == severity) gp_report_diagnostic(writer, &diagnostics->rows[i]);
     gp_write_close(writer, ']');
 }
 

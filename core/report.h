@@ -2,7 +2,7 @@
 #ifndef GP_REPORT_H
 #define GP_REPORT_H
 
-#include "plan.h"
+#include "rank.h"
 #include "writer.h"
 
 /* The head of every report, `op` being a word of the program or NULL for a request whose operation is not known; the
@@ -23,6 +23,11 @@ void gp_report_diagnostics(gp_writer *writer, const char *key, const gp_diagnost
 bool gp_report_catalog(gp_writer *writer, const char *kind, const char *filter);
 /* Formulas with this id, or of the item with this id; false when there are none. */
 bool gp_report_explain(gp_writer *writer, const char *id);
+
+/* The list of rank.h, member "rank". */
+void gp_report_rank(gp_writer *writer, const gp_rank_row *rows, int count);
+/* One row of a diagnostics list. */
+void gp_report_diagnostic(gp_writer *writer, const gp_diagnostic *row);
 
 /* The parts of a plan's report: report_model.c, report_memory.c, report_advice.c. */
 void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief);

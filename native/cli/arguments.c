@@ -10,8 +10,8 @@
 #include "faults.h"
 #include "text.h"
 
-static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch", "link",    "import", "catalog",
-                                                            "explain", "score", "version", "help"};
+static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch", "link",  "rank",    "import",
+                                                            "catalog", "explain", "score", "version", "help"};
 
 const char *gp_command_name(gp_command command) {
     return command_names[command];
@@ -24,11 +24,11 @@ gp_command gp_command_of(const char *name) {
 }
 
 typedef enum { OPTION_JSON, OPTION_SET, OPTION_MODEL, OPTION_BRIEF, OPTION_VERBOSE, OPTION_UNIT, OPTION_LANG,
-               OPTION_BY, OPTION_WORST, OPTION_COLOR, OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
+               OPTION_FILTER, OPTION_BY, OPTION_WORST, OPTION_COLOR, OPTION_VERSION, OPTION_HELP, OPTION_COUNT } option_id;
 
 #define BIT(command) (1u << (command))
-enum { EVERYWHERE = BIT(GP_COMMAND_COUNT) - 1, JOBS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_LINK),
-       VIEWS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_IMPORT) | BIT(GP_COMMAND_CATALOG) };
+enum { EVERYWHERE = BIT(GP_COMMAND_COUNT) - 1, JOBS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_LINK) | BIT(GP_COMMAND_RANK),
+       VIEWS = BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_RANK) | BIT(GP_COMMAND_IMPORT) | BIT(GP_COMMAND_CATALOG) };
 
 typedef struct {
     const char *name;
@@ -44,6 +44,7 @@ static const option_row options[OPTION_COUNT] = {
     [OPTION_BRIEF] = {"brief", 0, NULL, BIT(GP_COMMAND_PLAN) | BIT(GP_COMMAND_BATCH)},
     [OPTION_VERBOSE] = {"verbose", 'v', NULL, VIEWS},
     [OPTION_UNIT] = {"unit", 0, "GiB|GB", VIEWS},
+    [OPTION_FILTER] = {"filter", 0, "WORDS", BIT(GP_COMMAND_RANK)},
     [OPTION_BY] = {"by", 0, "group|method", BIT(GP_COMMAND_SCORE)},
     [OPTION_WORST] = {"worst", 0, "N", BIT(GP_COMMAND_SCORE)},
     [OPTION_LANG] = {"lang", 0, "en|zh-Hans", EVERYWHERE},
@@ -99,6 +100,8 @@ static void apply_value(reader *state, option_id id, const char *value) {
         if (known) state->arguments->settings[state->arguments->setting_count++] = value;
     } else if (id == OPTION_MODEL) {
         state->arguments->models[state->arguments->model_count++] = value;
+    } else if (id == OPTION_FILTER) {
+        state->arguments->filter = value;
     } else if (id == OPTION_UNIT) {
         view->decimal_units = strcmp(value, "GB") == 0;
         known = view->decimal_units || strcmp(value, "GiB") == 0;

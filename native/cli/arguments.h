@@ -8,14 +8,15 @@
 #include "view.h"
 
 typedef enum {
-    GP_COMMAND_PLAN, GP_COMMAND_BATCH, GP_COMMAND_LINK, GP_COMMAND_IMPORT, GP_COMMAND_CATALOG, GP_COMMAND_EXPLAIN,
-    GP_COMMAND_SCORE, GP_COMMAND_VERSION, GP_COMMAND_HELP, GP_COMMAND_COUNT
+    GP_COMMAND_PLAN, GP_COMMAND_BATCH, GP_COMMAND_LINK, GP_COMMAND_RANK, GP_COMMAND_IMPORT, GP_COMMAND_CATALOG,
+    GP_COMMAND_EXPLAIN, GP_COMMAND_SCORE, GP_COMMAND_VERSION, GP_COMMAND_HELP, GP_COMMAND_COUNT
 } gp_command;
 
 typedef struct {
     gp_command command;
     gp_view view;
     bool json, brief, help;
+    const char *filter;    /* words that rows of a list must hold, NULL = all; argv's */
     gp_score_by by;        /* how scores are divided: nothing means by group and by method */
     int worst;             /* rows shown of each quantity */
     int setting_count, operand_count, model_count;

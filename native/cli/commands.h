@@ -7,6 +7,7 @@
 int gp_command_plan(const gp_arguments *arguments);
 int gp_command_batch(const gp_arguments *arguments);
 int gp_command_link(const gp_arguments *arguments);
+int gp_command_rank(const gp_arguments *arguments);
 int gp_command_import(const gp_arguments *arguments);
 int gp_command_catalog(const gp_arguments *arguments);
 int gp_command_explain(const gp_arguments *arguments);

@@ -12,6 +12,7 @@ static int run(const gp_arguments *arguments) {
     case GP_COMMAND_PLAN: return gp_command_plan(arguments);
     case GP_COMMAND_BATCH: return gp_command_batch(arguments);
     case GP_COMMAND_LINK: return gp_command_link(arguments);
+    case GP_COMMAND_RANK: return gp_command_rank(arguments);
     case GP_COMMAND_IMPORT: return gp_command_import(arguments);
     case GP_COMMAND_CATALOG: return gp_command_catalog(arguments);
     case GP_COMMAND_EXPLAIN: return gp_command_explain(arguments);

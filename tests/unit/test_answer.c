@@ -229,6 +229,17 @@ static void test_catalogue_and_formulas(void **state) {
     assert_int_equal(rows_of("{\"op\":\"explain\",\"id\":\"kv_cache.blocks\"}", "formulas"), 1);
 }
 
+static void test_rank(void **state) {
+    (void)state;
+    assert_int_equal(rows_of("{\"op\":\"rank\",\"job\":" JOB "}", "rank"), gp_catalog_gpu_count());
+    assert_int_equal(rows_of("{\"op\":\"rank\",\"filter\":\"nothing\",\"job\":" JOB "}", "rank"), 0);
+    int rented = rows_of("{\"op\":\"rank\",\"kind\":\"instances\",\"job\":" JOB "}", "rank");
+    assert_true(rented > 50 && rented <= gp_catalog_instance_count());
+    assert_errors("{\"op\":\"rank\",\"kind\":\"cars\",\"job\":" JOB "}", 1, "unknown_choice", "kind");
+    assert_errors("{\"op\":\"rank\"}", 1, "missing", "job");
+    assert_errors("{\"op\":\"rank\",\"job\":{\"tusk\":1}}", 3, "unknown_key", "tusk");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_no_request),
@@ -242,6 +253,7 @@ int main(void) {
         cmocka_unit_test(test_the_same_request_gives_the_same_bytes),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_catalogue_and_formulas),
+        cmocka_unit_test(test_rank),
     };
     return cmocka_run_group_tests_name("answer", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ _gpuplan_fields() {
 
 _gpuplan() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
-    local commands='plan batch link import catalog explain score version help'
+    local commands='plan batch link rank import catalog explain score version help'
     local options='--json --lang --color --version --help'
     for ((i = 1; i < COMP_CWORD; i++)); do
         case " $commands " in *" ${COMP_WORDS[i]} "*) command=${COMP_WORDS[i]} && break ;; esac
@@ -35,6 +35,7 @@ _gpuplan() {
         plan) options="$options --set --model --brief --verbose --unit" ;;
         batch) options="$options --brief" ;;
         link) options="$options --set --model" ;;
+        rank) options="$options --set --model --filter --verbose --unit" ;;
         score) options="$options --by --worst" ;;
         import | catalog) options="$options --verbose --unit" ;;
     esac
@@ -44,6 +45,7 @@ _gpuplan() {
     fi
     case $command in
         '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
+        rank) mapfile -t COMPREPLY < <(compgen -W 'gpus instances' -- "$word" && compgen -f -- "$word") ;;
         catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus instances links fields formulas' -- "$word") ;;
         explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
         plan | batch | link | import | score) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;

@@ -1,0 +1,77 @@
+/** `gpuplan rank`: every row is the plan it claims to be, with the fewest GPUs that hold it, in the promised order. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { planAll } from "../support/engine.mjs";
+import { columnsOf, gpuplan, reportOf } from "./gpuplan.mjs";
+
+const SERVE = { task: "infer", model: "meta-llama/Llama-3.1-70B", infer: { context: 8192, concurrency: 8 } };
+const TUNE = { task: "lora", model: "meta-llama/Llama-2-7b-hf", train: { seq_len: 4096, micro_batch: 1, precision: "bf16" } };
+const STANDING = ["fits", "tight", "no", undefined];
+const rank = (kind, job, ...words) => reportOf(["rank", kind, JSON.stringify(job), ...words]).rank;
+
+const placed = (job, set, count) => ({ ...job, hardware: { gpu: set["hardware.gpu"], count, ...(set["hardware.per_node"] && { per_node: set["hardware.per_node"] }) } });
+
+for (const [name, job] of [["serving", SERVE], ["tuning", TUNE]]) {
+  for (const kind of ["gpus", "instances"]) {
+    test(`${name}, ${kind}: each row is a plan, and fewer do not hold it`, () => {
+      const rows = rank(kind, job).filter((row) => row.verdict);
+      assert.ok(rows.length > 40);
+      const plans = planAll(rows.map(({ set }) => placed(job, set, set["hardware.count"])));
+      rows.forEach((row, index) => {
+        assert.equal(plans[index].memory.peak_bytes, row.peak_bytes, row.gpu);
+        assert.equal(plans[index].verdict, row.verdict, row.gpu);
+        assert.equal(row.count, row.set["hardware.count"]);
+        assert.equal(plans[index].kv?.max_concurrency, row.max_concurrency);
+      });
+      const fewer = rows.filter((row) => row.verdict !== "no" && (row.instances ?? row.count) > 1);
+      const halves = planAll(fewer.map((row) => placed(job, row.set, row.count / (row.instances ? 2 : 1) - (row.instances ? 0 : 1))));
+      halves.forEach((half, index) => assert.ok(half.errors || half.verdict === "no" || (kind === "gpus" && fewer[index].verdict === "fits" && half.verdict === "tight"), `${fewer[index].gpu} ${fewer[index].count}`));
+    });
+  }
+}
+
+test("what fits comes first, the cheapest of it at the top", () => {
+  const rows = rank("instances", SERVE);
+  rows.slice(1).forEach((row, index) => {
+    const before = rows[index];
+    const difference = STANDING.indexOf(row.verdict) - STANDING.indexOf(before.verdict);
+    assert.ok(difference >= 0);
+    if (difference === 0 && row.verdict) assert.ok((row.usd_per_hour ?? Infinity) >= (before.usd_per_hour ?? Infinity), row.type);
+  });
+  const listed = reportOf(["catalog", "instances"]).instances;
+  for (const { type, provider, instances, usd_per_hour, date } of rows.filter((row) => row.verdict)) {
+    const source = listed.find((row) => row.type === type && row.provider === provider && row.date === date && (!row.usd_per_hour || Math.abs(row.usd_per_hour * instances - usd_per_hour) < 1e-9));
+    assert.ok(source, `${provider} ${type}`);
+  }
+  const gpus = rank("gpus", SERVE);
+  gpus.slice(1).forEach((row, index) => { if (row.verdict && row.verdict === gpus[index].verdict) assert.ok(row.count >= gpus[index].count); });
+});
+
+test("a card that cannot run the job says why", () => {
+  const [row] = rank("gpus", TUNE, "--filter", "v100");
+  assert.equal(row.verdict, undefined);
+  assert.ok(row.errors[0].code.length > 0 && row.errors[0].path.startsWith("train."));
+  assert.match(gpuplan(["rank", JSON.stringify(TUNE), "--filter", "v100"]).stdout, /cannot run it/);
+});
+
+test("a filter narrows, and what nothing matches is said", () => {
+  assert.deepEqual([...new Set(rank("instances", TUNE, "--filter", "lambda").map((row) => row.provider))], ["Lambda"]);
+  assert.match(gpuplan(["rank", JSON.stringify(TUNE), "--filter", "zzz"]).stdout, /Nothing matches/);
+});
+
+test("the exit code says whether anything holds the job", () => {
+  const huge = { task: "pretrain", model: { params: 1e14 }, train: { seq_len: 2048, micro_batch: 1 } };
+  assert.equal(gpuplan(["rank", JSON.stringify(SERVE)]).status, 0);
+  assert.equal(gpuplan(["rank", JSON.stringify(huge), "--filter", "rtx"]).status, 1);
+  assert.equal(gpuplan(["rank", "{\"task\":\"full\"}"]).status, 2);
+  assert.equal(gpuplan(["rank", "gpus", "--kind"]).status, 2);
+});
+
+test("lines stay within a terminal's width in both languages", () => {
+  for (const lang of ["en", "zh-Hans"]) {
+    const { stdout } = gpuplan(["rank", JSON.stringify(SERVE), `--lang=${lang}`]);
+    const lines = stdout.trimEnd().split("\n");
+    assert.equal(lines.length, 22);
+    for (const line of lines) assert.ok(columnsOf(line) <= 80, line);
+  }
+});
