@@ -63,6 +63,16 @@ static void drop_repacking(char *key) {
     }
 }
 
+/* A mix by its own name, as files and llama.cpp's tools write it: "Q4_K_M". */
+static int find_mix(const char *name) {
+    char key[GP_FORMAT_KEY_BYTES] = "gguf:";
+    size_t length = strlen(name);
+    if (length > sizeof key - sizeof "gguf:") return -1;
+    memcpy(key + 5, name, length + 1);
+    drop_repacking(key);
+    return gp_name_find(gp_data_format_names, key);
+}
+
 const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     char key[GP_FORMAT_KEY_BYTES];
     gp_key_of_format(name, key);
@@ -73,6 +83,7 @@ const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     if (strncmp(key, "mlx:", 4) == 0) return mlx(key + 4, scratch);
     if (strncmp(key, "gguf:", 5) == 0) drop_repacking(key);
     int row = gp_name_find(gp_data_format_names, key);
+    if (row < 0 && strchr(key, ':') == NULL) row = find_mix(key);
     return row < 0 ? NULL : &gp_data_formats[row];
 }
 

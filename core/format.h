@@ -14,7 +14,8 @@ typedef struct {
     const char *source;
 } gp_format;
 
-/* Format of a name (case-insensitive, known aliases), or NULL. "gguf:<mix>" (also repacked, "gguf:Q4_0_R8"),
+/* Format of a name (case-insensitive, known aliases), or NULL. "gguf:<mix>" (also repacked, "gguf:Q4_0_R8", and by
+ * the mix's name alone, "Q4_K_M", unless that is a format of its own),
  * "exl2:<bits>", "exl3:<bits>" and "mlx:q<bits>-g<group>" name families; `scratch` receives a row for those that are not
  * in the table (named "exl2", "exl3" or "mlx") and must outlive the result. */
 const gp_format *gp_format_find(const char *name, gp_format *scratch);

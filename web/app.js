@@ -210,6 +210,7 @@ export class App {
       case 'why-back': this.panel.back(context); break;
       case 'why-close': this.panel.close(); break;
       case 'apply': this.store.edit(context.report.advice[Number(index)].set); break;
+      case 'edit': this.store.edit(JSON.parse(target.dataset.changes ?? '{}')); break;
       case 'example': this.openExample(target); break;
       case 'set': this.change(path, value, true); break;
       case 'goto': this.form.settings.reveal(path); break;

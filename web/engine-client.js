@@ -33,6 +33,7 @@ export async function startEngine() {
   return {
     plan: (job) => ask({ op: 'plan', job }),
     brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
+    rank: (job, kind) => ask({ op: 'rank', job, kind }).rank ?? [],
     link: (job) => ask({ op: 'link', job }).link ?? '',
     decode: (link) => ask({ op: 'link', link }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],

@@ -118,12 +118,33 @@ export interface Engine {
   plan(job: Job): Report;
   /** The numbers alone. */
   brief(job: Job): Report;
+  rank(job: Job, kind: 'gpus' | 'instances'): RankRow[];
   link(job: Job): string;
   decode(link: string): { job?: Job; link?: string; errors?: Diagnostic[]; warnings?: Diagnostic[] };
   fields(): Field[];
   models(filter: string): { [key: string]: string | number | boolean }[];
   gpus(filter: string): { [key: string]: string | number | boolean }[];
   import(parts: { name: string; bytes: number; size: number | null }[], files: Uint8Array[], name?: string): Promise<ImportReport>;
+}
+
+/** A way to run the job; without a verdict it cannot be planned there. */
+export interface RankRow {
+  gpu: string;
+  count?: number;
+  verdict?: Verdict;
+  errors?: Diagnostic[];
+  peak_bytes?: number;
+  usable_bytes?: number;
+  max_context?: number;
+  max_concurrency?: number;
+  tokens_per_s?: number;
+  set?: Changes;
+  type?: string;
+  provider?: string;
+  instances?: number;
+  usd_per_hour?: number;
+  usd_per_million_tokens?: number;
+  date?: string;
 }
 
 export interface ImportReport {

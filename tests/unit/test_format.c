@@ -87,6 +87,10 @@ static void names_are_read_leniently(void **state) {
     assert_ptr_equal(find("GGUF:IQ4_K_R4"), find("gguf:IQ4_K"));
     assert_ptr_equal(find("gguf:Q4_0_R8"), find("gguf:Q4_0"));
     assert_ptr_equal(find("nf4_dq"), find("nf4-dq"));
+    assert_ptr_equal(find("Q4_K_M"), find("gguf:Q4_K_M"));
+    assert_ptr_equal(find("q8_0"), find("gguf:Q8_0"));
+    assert_ptr_equal(find("iq4_k_r4"), find("gguf:IQ4_K"));
+    assert_ptr_not_equal(find("bf16"), find("gguf:BF16"));
 }
 
 static void other_names_are_unknown(void **state) {

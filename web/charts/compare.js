@@ -13,6 +13,8 @@ const TASKS = ['pretrain', 'full', 'lora', 'qlora', 'infer'];
 /* The sizes that the field names its models by. */
 const SIZES = [1e9, 3e9, 7e9, 13e9, 34e9, 70e9];
 
+const FORMATS = ['bf16', 'fp8', 'int8', 'gguf:Q8_0', 'gguf:Q6_K', 'gguf:Q5_K_M', 'gguf:Q4_K_M', 'awq', 'nf4', 'mxfp4', 'gguf:IQ2_XS'];
+
 /** @param {Context} context @param {Engine} engine @param {Job} base @returns {import('./studies.js').Figure[]} */
 export function compareStudy(context, engine, base) {
   const { words, job } = context;
@@ -23,8 +25,34 @@ export function compareStudy(context, engine, base) {
     key: String(params), label: `${params / 1e9}B`, job: withChanges(base, { model: { params } }), isNow: false,
   })));
   const model = modelName(context);
-  return [figure(context, 'tasks', tasks, { model }), figure(context, 'sizes', sizes, { task: words.t(`choice.task.${job.task}`) })].flat();
+  return [
+    figure(context, 'tasks', tasks, { model }), figure(context, 'sizes', sizes, { task: words.t(`choice.task.${job.task}`) }),
+    job.task === 'infer' ? formatsFigure(context, engine, base) : [],
+  ].flat();
 }
+
+/* The largest model that each weight format lets the hardware hold, at the job's context and concurrency. */
+/** @param {Context} context @param {Engine} engine @param {Job} base @returns {import('./studies.js').Figure[]} */
+function formatsFigure(context, engine, base) {
+  const { words, format, value } = context;
+  const now = String(value('infer.weights') ?? '').toLowerCase();
+  const rows = FORMATS.flatMap((weights) => {
+    const report = engine.brief(withChanges(base, { model: { params: 'max' }, 'infer.weights': weights }));
+    return report.errors || report.verdict === 'no' ? [] : [{ weights, report }];
+  });
+  if (rows.length < 2) return [];
+  return [{
+    key: 'formats', title: words.t('study.formats.title'), height: 0, label: '', draw: null, notes: [words.t('study.formats.note')],
+    table: studyTable(words.t('study.compare.caption'), [words.t('field.infer.weights'), words.t('study.formats.largest'), words.t('table.peak')],
+      rows.map(({ weights, report }) => ({
+        key: weights, isMarked: weights.toLowerCase() === now,
+        cells: [words.word(`choice.infer.weights.${weights}`, weights), format.count(report.params.total), format.bytes(report.memory.peak_bytes, 2)],
+      }))),
+  }];
+}
+
+/** @param {Context} context @param {Report} report */
+const contextWords = ({ words, format }, { kv }) => (kv?.max_context ? format.number(kv.max_context) : words.t('table.none'));
 
 /** @param {Engine} engine @param {{ key: string, label: string, job: Job, isNow: boolean }[]} variants @returns {Row[]} those that can be planned */
 function rowsOf(engine, variants) {
@@ -52,16 +80,17 @@ function figure(context, key, rows, args) {
   if (rows.length < 2) return [];
   const { words, format } = context;
   const worst = (/** @type {Report} */ { memory }) => memory.stages.find((stage) => stage.peak_bytes === memory.peak_bytes) ?? memory.stages[0];
+  const serves = key === 'sizes' && context.job.task === 'infer';
   const bars = rows.map(({ label, report }) => ({ label, items: itemsAtPeak(worst(report)) }));
   return [{
     key, title: words.t(`study.${key}.title`, args), height: barsHeight(rows.length),
     label: words.t('study.compare.label', { list: rows.map(({ label, report }) => `${label} ${format.bytes(report.memory.peak_bytes)}`).join(words.t('punctuation.list')) }),
     notes: [words.t(`study.${key}.note`), legend(context, ITEM_ORDER.filter((id) => bars.some(({ items }) => items.some((item) => item.id === id))))],
     draw: (canvas) => drawBars(canvas, context, bars),
-    table: studyTable(words.t('study.compare.caption'), [words.t(`study.${key}.column`), words.t('params.total'), words.t('params.trainable'), words.t('table.peak'), words.t('study.verdict')],
+    table: studyTable(words.t('study.compare.caption'), [words.t(`study.${key}.column`), words.t('params.total'), serves ? words.t('kv.max_context') : words.t('params.trainable'), words.t('table.peak'), words.t('study.verdict')],
       rows.map(({ key: id, label, report, isNow }) => ({
         key: id, isMarked: isNow,
-        cells: [label, format.count(report.params.total), report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
+        cells: [label, format.count(report.params.total), serves ? contextWords(context, report) : report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
           h('span', {}, h('span', { 'aria-hidden': 'true' }, `${VERDICT_SHAPES[report.verdict]} `), words.t(`verdict.${report.verdict}`))],
       }))),
   }];

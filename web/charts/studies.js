@@ -5,14 +5,15 @@ import english from '../i18n/en/charts.json';
 import chinese from '../i18n/zh-Hans/charts.json';
 import { withFixed } from '../planner.js';
 import { compareStudy } from './compare.js';
+import { hardwareStudy } from './hardware.js';
 import { lengthsStudy } from './lengths.js';
 import { stepStudy } from './step.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Engine} Engine @typedef {import('../types').Job} Job */
-/** @typedef {{ key: string, title: string, height: number, label: string, draw: (canvas: HTMLCanvasElement) => void, notes: (string | Node)[], table: HTMLElement }} Figure */
+/** @typedef {{ key: string, title: string, height: number, label: string, draw: ((canvas: HTMLCanvasElement) => void) | null, notes: (string | Node)[], table: HTMLElement }} Figure */
 
 /** @type {Record<string, (context: Context, engine: Engine, base: Job) => Figure[]>} */
-const STUDIES = { step: stepStudy, lengths: lengthsStudy, compare: compareStudy };
+const STUDIES = { step: stepStudy, lengths: lengthsStudy, compare: compareStudy, hardware: hardwareStudy };
 
 /** @param {HTMLElement} panel @param {string} name of the study @param {Context} context @param {Engine} engine */
 export function drawStudy(panel, name, context, engine) {
@@ -38,10 +39,11 @@ function drawFigure(panel, { key, title, height, label, draw, notes, table }) {
   const canvas = /** @type {HTMLCanvasElement} */ (chart.firstElementChild);
   heading.textContent = title;
   text.replaceChildren(...notes.filter(Boolean).map((note) => (note instanceof Node ? note : h('p', { class: 'quiet' }, note))));
+  chart.hidden = !draw;
   chart.style.height = `${height}px`;
   canvas.setAttribute('aria-label', label);
   scroll.setAttribute('aria-label', title);
   scroll.replaceChildren(table);
-  draw(canvas);
-  chart.dataset.state = 'drawn';
+  draw?.(canvas);
+  box.dataset.state = 'drawn';
 }

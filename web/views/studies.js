@@ -4,11 +4,15 @@ import { loadCharts } from '../load.js';
 
 /** @typedef {import('../types').Context} Context */
 
-export const STUDIES = ['step', 'lengths', 'compare'];
+export const STUDIES = ['step', 'lengths', 'compare', 'hardware'];
+
+/* A list of hardware is hundreds of plans: it waits until typing pauses. */
+const PATIENCE_MS = { hardware: 120 };
 
 /** @param {import('../types').Engine} engine */
 export function createStudies(engine) {
   let frame = 0;
+  let timer = 0;
   /** @type {{ name: string, context: Context } | null} */
   let wanted = null;
 
@@ -28,8 +32,11 @@ export function createStudies(engine) {
     /** @param {Context} context @param {string} tab the one selected */
     update(context, tab) {
       wanted = STUDIES.includes(tab) ? { name: tab, context } : null;
+      clearTimeout(timer);
+      const patience = /** @type {Record<string, number>} */ (PATIENCE_MS)[tab] ?? 0;
       // The answer is painted first.
-      if (wanted && !frame) frame = requestAnimationFrame(() => {
+      if (wanted && patience > 0) timer = window.setTimeout(draw, patience);
+      else if (wanted && !frame) frame = requestAnimationFrame(() => {
         frame = 0;
         draw();
       });

@@ -8,7 +8,7 @@ import { modelName } from './terms.js';
 const TEXTS = {
   tagline: 'top.tagline', 'job-title': 'job.title', 'result-title': 'result.title', 'knobs-title': 'knobs.title',
   'steps-title': 'steps.title', 'tab-memory': 'tabs.memory', 'tab-step': 'tabs.step', 'tab-lengths': 'tabs.lengths',
-  'tab-compare': 'tabs.compare', 'tab-ledger': 'tabs.ledger', skip: 'top.skip',
+  'tab-compare': 'tabs.compare', 'tab-hardware': 'tabs.hardware', 'tab-ledger': 'tabs.ledger', skip: 'top.skip',
 };
 
 /** @param {Context} context @param {{ theme: string, share: import('./share.js').Share }} page */

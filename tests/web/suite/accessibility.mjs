@@ -47,7 +47,7 @@ for (const colorScheme of ["light", "dark"]) {
           await assertAccessible(page, "settings and an error", ".job");
           await assertAccessible(page, "the answer before", "#result");
           await assertAccessible(page, "the ledger", ".tabs");
-          for (const study of ["step", "lengths", "compare"]) {
+          for (const study of ["step", "lengths", "compare", "hardware"]) {
             await page.click(`#tab-${study}`);
             await page.waitForSelector(`#panel-${study} [data-state=drawn]`);
             await assertAccessible(page, study, ".tabs");

@@ -1,8 +1,8 @@
 /** The what-if pictures: each table holds what the core says of the same jobs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setField, settled, textOf, withPage } from "../support/browser.mjs";
-import { examples, gib, linkOf, plan, words } from "../support/planner.mjs";
+import { hashOf, setField, settled, textOf, withPage } from "../support/browser.mjs";
+import { examples, gib, linkOf, plan, rank, words } from "../support/planner.mjs";
 
 const first = examples[0].variants[0].job;
 const serving = examples.flatMap(({ variants }) => variants).find(({ job }) => job.task === "infer").job;
@@ -112,5 +112,41 @@ test("pictures that do not arrive leave a word, and come when they can", async (
     await page.click("#tab-ledger");
     await open(page, "step");
     assert.equal(await page.locator(".study-failed").count(), 0);
+  });
+});
+
+test("hardware that holds the job is listed as the planner ranks it, and a press plans with it", async () => {
+  for (const job of [first, serving]) {
+    await withPage({ page: `index.html?lang=en#${linkOf(job)}` }, async (page) => {
+      await open(page, "hardware");
+      for (const kind of ["gpus", "instances"]) {
+        const rows = Object.values(await rowsOf(page, kind));
+        const ranked = rank(job, kind).slice(0, rows.length);
+        assert.equal(rows.length, 14);
+        rows.forEach(([name, verdict, ...cells], index) => {
+          const row = ranked[index];
+          assert.ok(name.includes(`${row.count} × ${row.gpu}`), name);
+          assert.ok(verdict.endsWith(words.en[`verdict.${row.verdict}`]), verdict);
+          if (row.usd_per_hour) assert.ok(cells.includes(row.usd_per_hour.toFixed(2)) && cells.includes(row.date), cells.join());
+        });
+      }
+      const [, wanted] = rank(job, "instances");
+      await page.click("[data-key=instances-1] [data-action=edit]");
+      await settled(page);
+      const hash = await hashOf(page);
+      assert.ok(hash.includes(`gpu=${wanted.gpu.replaceAll(" ", "+")}`) && hash.includes(`n=${wanted.count}`), hash);
+    });
+  }
+});
+
+test("weight formats show the largest model that the solver finds for each", async () => {
+  await withPage({ page: `index.html?lang=en#${linkOf(serving)}` }, async (page) => {
+    await open(page, "compare");
+    const rows = Object.entries(await rowsOf(page, "formats"));
+    assert.ok(rows.length > 6);
+    for (const [weights, cells] of rows) {
+      const { params } = plan({ ...serving, model: { params: "max" }, infer: { ...serving.infer, weights } });
+      assert.equal(cells[1], `${new Intl.NumberFormat("en", { maximumFractionDigits: 2 }).format(params.total / 1e9)} B`, weights);
+    }
   });
 });

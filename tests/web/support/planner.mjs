@@ -7,6 +7,7 @@ import { ROOT } from "./browser.mjs";
 const engine = await createEngine(readFileSync(path.join(ROOT, "build/gpuplan.wasm")));
 
 export const plan = (job) => engine.answer({ gpuplan: 1, op: "plan", job });
+export const rank = (job, kind) => engine.answer({ gpuplan: 1, op: "rank", job, kind }).rank;
 export const linkOf = (job) => engine.answer({ gpuplan: 1, op: "link", job }).link;
 export const read = (file) => readFileSync(path.join(ROOT, file), "utf8");
 export const examples = JSON.parse(read("web/examples.json"));
