@@ -27,7 +27,7 @@ export default [
   { files: ["web/**/*.js"], languageOptions: { globals: { ...globals.browser } } },
   // The engine is the same in the page, a Worker and node: it may use only what all three have.
   { files: ["wasm/engine.js"], languageOptions: { globals: { ...globals["shared-node-browser"], WebAssembly: "readonly" } } },
-  { files: ["wasm/node.js", "wasm/embed.mjs", "web/*.mjs", "native/**/*.mjs", "*.js"], languageOptions: { globals: { ...globals.node } } },
+  { files: ["wasm/node.js", "wasm/*.mjs", "web/*.mjs", "native/**/*.mjs", "*.js"], languageOptions: { globals: { ...globals.node } } },
   {
     files: ["tests/**/*.mjs"],
     languageOptions: { globals: { ...globals.node, ...globals.browser } },

@@ -15,17 +15,19 @@ export class EngineTrap extends Error {
   }
 }
 
-const TILDE = 126;
+/** Bytes that change places in the text of the module, each two. */
+export const PAIRS = 6;
 
 /** Reads the text that wasm/embed.mjs writes. A loop, since Uint8Array.from takes several times as long.
  * @param {string} text
  */
 function bytesOf(text) {
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) {
-    const byte = text.charCodeAt(i) & 255;
-    bytes[i] = byte === TILDE ? 0 : byte === 0 ? TILDE : byte;
-  }
+  const byteAt = (/** @type {number} */ index) => text.charCodeAt(index) & 255;
+  const meant = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+  const start = 2 * PAIRS;
+  for (let i = 0; i < start; i++) meant[byteAt(i)] = byteAt(i ^ 1);
+  const bytes = new Uint8Array(text.length - start);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = meant[byteAt(start + i)];
   return bytes;
 }
 

@@ -5,7 +5,7 @@ EMCC ?= emcc
 ifneq ($(wildcard /usr/bin/python3),)
 export EMSDK_PYTHON ?= /usr/bin/python3
 endif
-WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk wasm/stack_setting.sh
+WASM_SETTINGS := $(SETTINGS) wasm/wasm.mk wasm/stack_setting.sh wasm/join_data.mjs
 
 # -Oz: the module is downloaded by everyone who opens the page. -DNDEBUG: assert would import proc_exit.
 WASM_COMPILE = $(EMCC) $(LANGUAGE) -Icore -I$(B)/generated -isystem $(CJSON) -Oz -DNDEBUG
@@ -31,10 +31,12 @@ PLANNER_SOURCES := $(filter-out core/import%.c,$(WASM_SOURCES)) wasm/without_imp
 $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
 	$(call say,emcc,$@)
 	$(Q)$(WASM_COMPILE) $(WASM_LINK) -o $@ $(WASM_SOURCES) $(B)/wasm/cJSON.o
+	$(Q)node wasm/join_data.mjs $@
 
 $(B)/planner.wasm: $(PLANNER_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
 	$(call say,emcc,$@)
 	$(Q)$(WASM_COMPILE) $(WASM_LINK) -o $@ $(PLANNER_SOURCES) $(B)/wasm/cJSON.o
+	$(Q)node wasm/join_data.mjs $@
 
 $(B)/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
 	@mkdir -p $(@D)
@@ -42,7 +44,7 @@ $(B)/wasm/cJSON.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
 	$(Q)$(EMCC) $(CJSON_FLAGS) -Oz -DNDEBUG -c -o $@ $<
 
 # The page carries the module as text in a classic script, which also loads from file:// and under a strict policy.
-$(B)/%.wasm.js: $(B)/%.wasm wasm/embed.mjs
+$(B)/%.wasm.js: $(B)/%.wasm wasm/embed.mjs wasm/engine.js
 	$(call say,embed,$@)
 	$(Q)node wasm/embed.mjs $< > $@
 
