@@ -3,15 +3,37 @@
 #include <string.h>
 
 #include "catalog_data.h"
-#include "catalog_key.h"
 #include "text.h"
 
 int gp_catalog_model_count(void) {
     return gp_data_model_count;
 }
 
-const gp_model_row *gp_catalog_model(int index) {
-    return index >= 0 && index < gp_data_model_count ? &gp_data_models[index] : NULL;
+static uint16_t number_at(gp_model_column column, int row) {
+    return gp_data_models[(int)column * gp_data_model_count + row];
+}
+
+static const char *text_at(gp_model_column column, int row) {
+    return gp_data_texts + number_at(column, row);
+}
+
+bool gp_catalog_model(int index, gp_model_row *row) {
+    *row = (gp_model_row){.id = NULL};
+    if (index < 0 || index >= gp_data_model_count) return false;
+    uint16_t dated = number_at(GP_COLUMN_YEAR_CONFIDENCE, index);
+    row->id = text_at(GP_COLUMN_ID, index);
+    row->family = text_at(GP_COLUMN_FAMILY, index);
+    row->model_type = text_at(GP_COLUMN_TYPE, index);
+    row->shape = gp_data_shapes + number_at(GP_COLUMN_SHAPE, index);
+    row->published_active = text_at(GP_COLUMN_ACTIVE, index);
+    row->source = text_at(GP_COLUMN_SOURCE, index);
+    row->release_year = 2000 + dated / 4;
+    row->confidence = (gp_confidence)(dated % 4);
+    return true;
+}
+
+uint64_t gp_catalog_published(int index) {
+    return gp_data_published[index];
 }
 
 void gp_catalog_shape(const gp_model_row *row, gp_shape *shape) {
@@ -44,7 +66,7 @@ const gp_link_row *gp_catalog_link(int index) {
 }
 
 /* By the whole name first: a variant may have a row of its own. */
-static int find_model(gp_name_index index, const char *name) {
+static int find_model(const gp_name_index *index, const char *name) {
     int row = -1;
     for (int kind = GP_KEY_NAME; kind <= GP_KEY_STEM && row < 0; kind++) {
         char key[GP_KEY_BYTES];
@@ -54,43 +76,43 @@ static int find_model(gp_name_index index, const char *name) {
     return row;
 }
 
-const gp_model_row *gp_catalog_find_model(const char *name) {
-    return gp_catalog_model(find_model(gp_data_model_names, name));
+bool gp_catalog_find_model(const char *name, gp_model_row *row) {
+    return gp_catalog_model(find_model(&gp_data_model_names, name), row);
 }
 
 const gp_gpu_row *gp_catalog_find_gpu(const char *name) {
     char key[GP_KEY_BYTES];
-    gp_key_of_gpu(name, key);
-    return key[0] == '\0' ? NULL : gp_catalog_gpu(gp_name_find(gp_data_gpu_names, key));
+    gp_key_of_gpu(name, GP_KEY_NAME, key);
+    return key[0] == '\0' ? NULL : gp_catalog_gpu(gp_name_find(&gp_data_gpu_names, key));
 }
 
 const char *gp_catalog_unsupported(const char *name) {
-    int row = find_model(gp_data_unsupported_names, name);
-    return row < 0 ? NULL : gp_data_unsupported[row].model_type;
+    int row = find_model(&gp_data_unsupported_names, name);
+    return row < 0 ? NULL : gp_data_texts + gp_data_unsupported[row];
 }
 
 /* The name without its last word, a variant that is not known ("…-7B-Instrct"), may be a row. */
-static const gp_model_row *find_shortened(const char *name) {
+static int find_shortened(const char *name) {
     char shorter[GP_KEY_BYTES];
     const char *end = strrchr(name, '-');
-    if (end == NULL || (size_t)(end - name) >= sizeof shorter) return NULL;
+    if (end == NULL || (size_t)(end - name) >= sizeof shorter) return -1;
     memcpy(shorter, name, (size_t)(end - name));
     shorter[end - name] = '\0';
-    return gp_catalog_find_model(shorter);
+    return find_model(&gp_data_model_names, shorter);
 }
 
 const char *gp_catalog_nearest_model(const char *name) {
     char key[GP_KEY_BYTES];
     gp_key_of_model(name, GP_KEY_STEM, key);
-    const gp_model_row *row = find_shortened(name);
-    if (row == NULL) row = gp_catalog_model(gp_name_nearest(gp_data_model_names, key));
-    return row == NULL ? "" : row->id;
+    int row = find_shortened(name);
+    if (row < 0) row = gp_name_nearest(&gp_data_model_names, key);
+    return row < 0 ? "" : text_at(GP_COLUMN_ID, row);
 }
 
 const char *gp_catalog_nearest_gpu(const char *name) {
     char key[GP_KEY_BYTES];
-    gp_key_of_gpu(name, key);
-    const gp_gpu_row *row = gp_catalog_gpu(gp_name_nearest(gp_data_gpu_names, key));
+    gp_key_of_gpu(name, GP_KEY_NAME, key);
+    const gp_gpu_row *row = gp_catalog_gpu(gp_name_nearest(&gp_data_gpu_names, key));
     return row == NULL ? "" : row->name;
 }
 

@@ -10,15 +10,15 @@
 
 typedef enum { GP_CONFIDENCE_LOW, GP_CONFIDENCE_MEDIUM, GP_CONFIDENCE_HIGH } gp_confidence;
 
+/* Texts are constants. */
 typedef struct {
-    const char *id;       /* "meta-llama/Llama-3.1-8B" */
+    const char *id;       /* "meta-llama/Llama-3.1-8B"; NULL: no row */
     const char *family;
-    int release_year;
     const char *model_type;
-    const uint8_t *shape;      /* packed: gp_catalog_shape */
-    uint64_t published_params; /* 0 = none published */
+    const uint8_t *shape;         /* packed: gp_catalog_shape */
     const char *published_active; /* parameters per token as the model's makers state them ("22B"), "" = not stated */
     const char *source;   /* where shapes and count come from */
+    int release_year;
     gp_confidence confidence;
 } gp_model_row;
 
@@ -60,8 +60,11 @@ const gp_instance_row *gp_catalog_instance(int index);
 int gp_catalog_link_count(void);
 const gp_link_row *gp_catalog_link(int index);
 
+/* A row of the models by number; one beyond the table is all zero, and the answer false. */
 int gp_catalog_model_count(void);
-const gp_model_row *gp_catalog_model(int index);
+bool gp_catalog_model(int index, gp_model_row *row);
+/* Its parameters as published, 0 = none published. */
+uint64_t gp_catalog_published(int index);
 int gp_catalog_gpu_count(void);
 const gp_gpu_row *gp_catalog_gpu(int index);
 
@@ -70,8 +73,8 @@ void gp_catalog_shape(const gp_model_row *row, gp_shape *shape);
 
 /* Row of an id or alias: exact, then ignoring case, spaces, '-', '_', '/' and the owner part of a model id
  * ("llama-3.1-8b", "h100", "rtx 4090", "A100-80GB"). An ambiguous short name gives the most common variant, a fixed
- * rule of core/data/aliases.json. NULL when unknown. */
-const gp_model_row *gp_catalog_find_model(const char *name);
+ * rule of core/data/aliases.json. NULL, and for models a row that is all zero, when unknown. */
+bool gp_catalog_find_model(const char *name, gp_model_row *row);
 const gp_gpu_row *gp_catalog_find_gpu(const char *name);
 
 /* model_type of a model that is known by name but whose structure has not been published in full, or NULL. */

@@ -11,20 +11,27 @@ extern const int gp_data_instance_count;
 extern const gp_link_row gp_data_links[];
 extern const int gp_data_link_count;
 
-typedef struct {
-    const char *id;
-    const char *model_type;
-} gp_unsupported_row;
+/* All texts, each once, one after the other; one is named by its place. */
+extern const char gp_data_texts[];
 
-extern const gp_model_row gp_data_models[];
+/* Columns one after the other, each as long as the table: a text's place, or a number. */
+typedef enum {
+    GP_COLUMN_ID, GP_COLUMN_FAMILY, GP_COLUMN_TYPE, GP_COLUMN_SOURCE, GP_COLUMN_ACTIVE,
+    GP_COLUMN_SHAPE,           /* place in gp_data_shapes */
+    GP_COLUMN_YEAR_CONFIDENCE, /* year since 2000, times four, and the confidence */
+    GP_MODEL_COLUMNS
+} gp_model_column;
+extern const uint16_t gp_data_models[];
 extern const int gp_data_model_count;
+extern const uint8_t gp_data_shapes[];
+extern const uint64_t gp_data_published[];
 extern const gp_name_index gp_data_model_names;
 
 extern const gp_gpu_row gp_data_gpus[];
 extern const int gp_data_gpu_count;
 extern const gp_name_index gp_data_gpu_names;
 
-extern const gp_unsupported_row gp_data_unsupported[];
+extern const uint16_t gp_data_unsupported[]; /* places of the model_types */
 extern const gp_name_index gp_data_unsupported_names;
 
 #endif

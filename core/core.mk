@@ -49,7 +49,7 @@ $(B)/libgpuplan.a: $(CORE_OBJECTS) $(B)/obj/generated/catalog_data.o $(B)/obj/cJ
 	$(call say,archive,$@)
 	$(Q)$(ARCHIVE)
 
-$(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/obj/cJSON.o $(B)/libcore.a
+$(B)/gen_catalog: $(B)/obj/native/gen_catalog.o $(B)/obj/native/gen_output.o $(B)/obj/cJSON.o $(B)/libcore.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 

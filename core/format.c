@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "format_data.h"
-#include "format_key.h"
 #include "text.h"
 
 /* Decimal number without sign or exponent, such as "4.25"; the end goes to *rest. 0 when there is none. */
@@ -50,8 +49,7 @@ static const gp_format *mlx(const char *rest, gp_format *scratch) {
                  (group == 32 || group == 64 || group == 128);
     if (*rest != '\0' || !known) return NULL;
     double all = bits + 32 / group;
-    *scratch = (gp_format){"mlx", all, all, round_figure(bits), true,
-                           "ml-explore/mlx python/mlx/nn/layers/quantized.py: q + (16 + 16) / group"};
+    *scratch = (gp_format){"mlx", all, all, round_figure(bits), true};
     return scratch;
 }
 
@@ -65,38 +63,38 @@ static void drop_repacking(char *key) {
 
 /* A mix by its own name, as files and llama.cpp's tools write it: "Q4_K_M". */
 static int find_mix(const char *name) {
-    char key[GP_FORMAT_KEY_BYTES] = "gguf:";
+    char key[GP_KEY_BYTES] = "gguf:";
     size_t length = strlen(name);
     if (length > sizeof key - sizeof "gguf:") return -1;
     memcpy(key + 5, name, length + 1);
     drop_repacking(key);
-    return gp_name_find(gp_data_format_names, key);
+    return gp_name_find(&gp_data_format_names, key);
 }
 
 const gp_format *gp_format_find(const char *name, gp_format *scratch) {
-    char key[GP_FORMAT_KEY_BYTES];
-    gp_key_of_format(name, key);
-    static const gp_format exl2 = {"exl2", 0, 16, 0, false, "turboderp-org/exllamav2 doc/convert.md"};
-    static const gp_format exl3 = {"exl3", 0, 16, 0, false, "turboderp-org/exllamav3 doc/exl3.md"};
+    char key[GP_KEY_BYTES];
+    gp_key_of_format(name, GP_KEY_NAME, key);
+    static const gp_format exl2 = {"exl2", 0, 16, 0, false};
+    static const gp_format exl3 = {"exl3", 0, 16, 0, false};
     if (strncmp(key, "exl2:", 5) == 0) return exl(key + 5, 2, &exl2, scratch);
     if (strncmp(key, "exl3:", 5) == 0) return exl(key + 5, 1, &exl3, scratch);
     if (strncmp(key, "mlx:", 4) == 0) return mlx(key + 4, scratch);
     if (strncmp(key, "gguf:", 5) == 0) drop_repacking(key);
-    int row = gp_name_find(gp_data_format_names, key);
+    int row = gp_name_find(&gp_data_format_names, key);
     if (row < 0 && strchr(key, ':') == NULL) row = find_mix(key);
     return row < 0 ? NULL : &gp_data_formats[row];
 }
 
 const char *gp_format_nearest(const char *name) {
-    char key[GP_FORMAT_KEY_BYTES];
-    gp_key_of_format(name, key);
-    int row = gp_name_nearest(gp_data_format_names, key);
+    char key[GP_KEY_BYTES];
+    gp_key_of_format(name, GP_KEY_NAME, key);
+    int row = gp_name_nearest(&gp_data_format_names, key);
     return row < 0 ? "" : gp_data_formats[row].name;
 }
 
 double gp_kv_bits(const char *name) {
-    char key[GP_FORMAT_KEY_BYTES];
-    gp_key_of_format(name, key);
-    int row = gp_name_find(gp_data_kv_format_names, key);
-    return row < 0 ? 0 : gp_data_kv_formats[row].bits;
+    char key[GP_KEY_BYTES];
+    gp_key_of_format(name, GP_KEY_NAME, key);
+    int row = gp_name_find(&gp_data_kv_format_names, key);
+    return row < 0 ? 0 : gp_data_kv_bits[row];
 }

@@ -6,16 +6,10 @@
 #include "format.h"
 #include "name_index.h"
 
-typedef struct {
-    const char *name;
-    double bits;
-    const char *source;
-} gp_kv_row;
-
 extern const gp_format gp_data_formats[];
 extern const gp_name_index gp_data_format_names;
 
-extern const gp_kv_row gp_data_kv_formats[];
+extern const double gp_data_kv_bits[];
 extern const gp_name_index gp_data_kv_format_names;
 
 #endif

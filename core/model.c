@@ -7,16 +7,13 @@
 #include "model_shapes.h"
 #include "text.h"
 
-static bool use_row(const gp_model_row *row, gp_model *model) {
-    model->row = row;
-    gp_catalog_shape(row, &model->shape);
-    gp_text_copy(model->name, sizeof model->name, row->id, strlen(row->id));
-    return true;
-}
-
 static bool build_named(const char *name, gp_model *model, gp_diagnostics *diagnostics) {
-    const gp_model_row *row = gp_catalog_find_model(name);
-    if (row != NULL) return use_row(row, model);
+    const gp_model_row *row = &model->row;
+    if (gp_catalog_find_model(name, &model->row)) {
+        gp_catalog_shape(row, &model->shape);
+        gp_text_copy(model->name, sizeof model->name, row->id, strlen(row->id));
+        return true;
+    }
     const char *unsupported = gp_catalog_unsupported(name);
     if (unsupported != NULL) {
         gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model"), "value", unsupported);

@@ -76,7 +76,7 @@ typedef struct {
     uint64_t trainable_params; /* adapters for LoRA and QLoRA, all otherwise, 0 for inference */
     uint64_t adapter_params;
     double stated_params;     /* `params` of the request, 0 = none: the textbook ledger's N */
-    const gp_model_row *row;  /* catalogue row, NULL for shapes and configs */
+    gp_model_row row;         /* of the catalogue; its id is NULL for shapes and configs */
     char name[GP_TEXT_BYTES];
 } gp_model;
 

@@ -38,9 +38,10 @@ static bool same_dimensions(const gp_model_request *request, const gp_shape *sha
 
 bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics) {
     for (int i = 0; i < gp_catalog_model_count(); i++) {
-        const gp_model_row *row = gp_catalog_model(i);
+        gp_model_row row;
         gp_shape known;
-        gp_catalog_shape(row, &known);
+        gp_catalog_model(i, &row);
+        gp_catalog_shape(&row, &known);
         if (!same_dimensions(request, &known)) continue;
         known.vision_params = known.audio_params = 0;
         known.mtp_counted = false;
@@ -49,7 +50,7 @@ bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_
         double off = fabs(gp_shape_params(&known) - request->params);
         if (request->params > 0 && off > 0.02 * request->params) continue;
         *shape = known;
-        note_structure(diagnostics, "model", "structure", row->id, shape);
+        note_structure(diagnostics, "model", "structure", row.id, shape);
         return true;
     }
     return false;

@@ -108,8 +108,9 @@ static void write_model_row(gp_writer *writer, const gp_model_row *row) {
 
 static void write_models(gp_writer *writer, const char *filter) {
     gp_write_open(writer, "models", '[');
-    for (int i = 0; i < gp_catalog_model_count(); i++)
-        if (gp_catalog_model_matches(gp_catalog_model(i), filter)) write_model_row(writer, gp_catalog_model(i));
+    gp_model_row row;
+    for (int i = 0; gp_catalog_model(i, &row); i++)
+        if (gp_catalog_model_matches(&row, filter)) write_model_row(writer, &row);
     gp_write_close(writer, ']');
 }
 

@@ -17,7 +17,7 @@ static void write_params(gp_writer *writer, const gp_plan *plan) {
 }
 
 static const char *model_source(const gp_plan *plan) {
-    if (plan->model.row != NULL) return plan->model.row->source;
+    if (plan->model.row.id != NULL) return plan->model.row.source;
     return plan->request->model.source == GP_MODEL_CONFIG ? "config" : "shapes";
 }
 
@@ -85,7 +85,7 @@ static void write_model(gp_writer *writer, const gp_plan *plan) {
     const gp_model *model = &plan->model;
     const gp_shape *shape = &model->shape;
     gp_write_open(writer, "model", '{');
-    if (model->row != NULL) gp_write_text(writer, "id", model->row->id);
+    if (model->row.id != NULL) gp_write_text(writer, "id", model->row.id);
     gp_write_known_text(writer, "name", model->name);
     gp_write_known_text(writer, "model_type", shape->model_type);
     gp_report_shape(writer, shape);
@@ -96,7 +96,7 @@ static void write_model(gp_writer *writer, const gp_plan *plan) {
     gp_write_open(writer, "layer_kinds", '[');
     for (int i = 0; i < model->kind_count; i++) write_kind(writer, &model->kinds[i], model->kind_layers[i]);
     gp_write_close(writer, ']');
-    if (model->row != NULL) gp_write_known_text(writer, "active_published", model->row->published_active);
+    if (model->row.id != NULL) gp_write_known_text(writer, "active_published", model->row.published_active);
     gp_write_text(writer, "source", model_source(plan));
     gp_write_close(writer, '}');
 }

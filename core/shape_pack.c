@@ -1,5 +1,5 @@
-/* Shapes as bytes: pairs of a member's number and its value for whatever is not 0, then the kinds likewise, then the
- * layers' kinds as a list and the length of its end that repeats. Numbers have seven bits a byte, low ones first. */
+/* Shapes as bytes: a bit for each member, set where it is not 0, and the values of those; then the kinds likewise, then
+ * the layers' kinds as a list and the length of its end that repeats. Numbers have seven bits a byte, low ones first. */
 #include <stddef.h>
 #include <string.h>
 
@@ -66,14 +66,15 @@ static uint64_t value_of(const void *object, const member *at) {
 }
 
 static void put_object(packer *to, const void *object, const member *members, int count) {
-    int given = 0;
-    for (int i = 0; i < count; i++) given += value_of(object, &members[i]) != 0;
-    put(to, (uint64_t)given);
+    for (int first = 0; first < count; first += 7) {
+        uint64_t given = 0;
+        for (int i = first; i < count && i < first + 7; i++)
+            given |= (uint64_t)(value_of(object, &members[i]) != 0) << (i - first);
+        put(to, given);
+    }
     for (int i = 0; i < count; i++) {
         uint64_t value = value_of(object, &members[i]);
-        if (value == 0) continue;
-        put(to, (uint64_t)i);
-        put(to, value);
+        if (value != 0) put(to, value);
     }
 }
 
@@ -120,10 +121,12 @@ static uint64_t take(const uint8_t **bytes) {
     return value;
 }
 
-static void take_object(const uint8_t **bytes, void *object, const member *members) {
-    uint64_t given = take(bytes);
-    for (uint64_t i = 0; i < given; i++) {
-        const member *at = &members[take(bytes)];
+static void take_object(const uint8_t **bytes, void *object, const member *members, int count) {
+    const uint8_t *given = *bytes;
+    *bytes += (count + 6) / 7;
+    for (int i = 0; i < count; i++) {
+        if ((given[i / 7] >> i % 7 & 1) == 0) continue;
+        const member *at = &members[i];
         uint8_t *into = (uint8_t *)object + at->offset;
         uint64_t whole = take(bytes);
         uint32_t word = (uint32_t)whole;
@@ -142,7 +145,7 @@ static void take_map(const uint8_t **bytes, gp_shape *shape) {
 
 void gp_shape_unpack(const uint8_t *bytes, gp_shape *shape) {
     memset(shape, 0, sizeof *shape);
-    take_object(&bytes, shape, shape_members);
-    for (int i = 0; i < shape->kind_count || i == 0; i++) take_object(&bytes, &shape->kinds[i], kind_members);
+    take_object(&bytes, shape, shape_members, SHAPE_MEMBERS);
+    for (int i = 0; i < shape->kind_count || i == 0; i++) take_object(&bytes, &shape->kinds[i], kind_members, KIND_MEMBERS);
     if (shape->kind_count > 1) take_map(&bytes, shape);
 }

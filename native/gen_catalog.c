@@ -11,18 +11,10 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "catalog_key.h"
+#include "catalog_data.h"
 #include "config.h"
-#include "format_key.h"
+#include "gen_output.h"
 #include "model.h"
-
-static FILE *out;
-static int faults;
-
-static void fault(const char *row, const char *what) {
-    fprintf(stderr, "gen_catalog: %s: %s\n", row, what);
-    faults++;
-}
 
 /* ---- reading ---- */
 
@@ -57,7 +49,7 @@ static const char *needed(const cJSON *row, const char *name, const char *key) {
     if (text[0] == '\0') {
         char what[64];
         snprintf(what, sizeof what, "no %s", key);
-        fault(name, what);
+        gen_fault(name, what);
     }
     return text;
 }
@@ -73,113 +65,62 @@ static bool is_true(const cJSON *row, const char *key) {
 
 /* ---- writing ---- */
 
-static void write_text(const char *text) {
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte == '"' || byte == '\\' || byte == '?') {
-            fprintf(out, "\\%c", byte);
-        } else if (byte < 32 || byte > 126) {
-            fprintf(out, "\\%03o", byte);
-        } else {
-            fputc(byte, out);
-        }
-    }
-    fputc('"', out);
-}
-
 /* Field of a designated initialiser; the verb is a format for one value. */
 static void write_field(const char *field, const char *verb, ...) {
     va_list values;
     va_start(values, verb);
-    fprintf(out, " .%s = ", field);
-    vfprintf(out, verb, values);
-    fputc(',', out);
+    fprintf(gen_out, " .%s = ", field);
+    vfprintf(gen_out, verb, values);
+    fputc(',', gen_out);
     va_end(values);
 }
 
 static void write_text_field(const char *field, const char *text) {
-    fprintf(out, " .%s = ", field);
-    write_text(text);
-    fputc(',', out);
+    fprintf(gen_out, " .%s = ", field);
+    gen_write_text(text);
+    fputc(',', gen_out);
 }
 
 static void write_switch(const char *field, bool value) {
     if (value) write_field(field, "true");
 }
 
+static gp_confidence confidence_of(const cJSON *row, const char *name) {
+    static const char *const words[] = {"low", "medium", "high"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text_of(row, "confidence"), words[i]) == 0) return (gp_confidence)i;
+    }
+    gen_fault(name, "confidence is none of high, medium, low");
+    return GP_CONFIDENCE_LOW;
+}
+
 static void write_confidence(const cJSON *row, const char *name) {
-    const char *text = text_of(row, "confidence");
-    const char *value = strcmp(text, "high") == 0     ? "GP_CONFIDENCE_HIGH"
-                        : strcmp(text, "medium") == 0 ? "GP_CONFIDENCE_MEDIUM"
-                        : strcmp(text, "low") == 0    ? "GP_CONFIDENCE_LOW"
-                                                      : NULL;
-    if (value == NULL) fault(name, "confidence is none of high, medium, low");
-    write_field("confidence", "%s", value == NULL ? "GP_CONFIDENCE_LOW" : value);
+    write_field("confidence", "%d", (int)confidence_of(row, name));
 }
 
-/* ---- the index ---- */
-
-enum { KEYS_MAX = 4096 };
-typedef struct {
-    char key[GP_KEY_BYTES];
-    int row;
-} index_key;
-
-static index_key keys[KEYS_MAX];
-static int key_count;
-
-static int find(const char *key) {
-    for (int i = 0; i < key_count; i++) {
-        if (strcmp(keys[i].key, key) == 0) return keys[i].row;
-    }
-    return -1;
-}
-
-static void add_key(const char *key, int row) {
-    if (key_count == KEYS_MAX) {
-        fault(key, "too many names");
-        return;
-    }
-    snprintf(keys[key_count].key, GP_KEY_BYTES, "%s", key);
-    keys[key_count++].row = row;
-}
-
-/* A name of its own: no other row may have it. */
-static void add_name(const char *name, const char *key, int row) {
-    int other = find(key);
-    if (key[0] == '\0') fault(name, "no letters to look up");
-    if (other >= 0) fault(name, other == row ? "is there already" : "also names another row");
-    add_key(key, row);
-}
-
-static int compare_keys(const void *a, const void *b) {
-    return strcmp(((const index_key *)a)->key, ((const index_key *)b)->key);
-}
-
-static void write_index(const char *name) {
-    qsort(keys, (size_t)key_count, sizeof keys[0], compare_keys);
-    fprintf(out, "static const gp_name_key %s_keys[] = {\n", name);
-    for (int i = 0; i < key_count; i++) {
-        fputs("    {", out);
-        write_text(keys[i].key);
-        fprintf(out, ", %d},\n", keys[i].row);
-    }
-    fprintf(out, "};\nconst gp_name_index %s = {%s_keys, %d};\n\n", name, name, key_count);
-    key_count = 0;
+/* A text that is one of the pool's. */
+static void write_place(const char *field, const char *text) {
+    write_field(field, "gp_data_texts + %d", gen_place(text));
 }
 
 /* ---- models ---- */
 
-/* The packed shape as a text literal: octal escapes of three digits never run into what follows. */
-static void write_shape(const gp_shape *shape, const char *id) {
-    static uint8_t bytes[2048];
-    int length = gp_shape_pack(shape, bytes, sizeof bytes);
-    if (length == 0) fault(id, "a shape too long to pack");
-    write_text_field("model_type", shape->model_type);
-    fputs(" .shape = (const uint8_t *)\"", out);
-    for (int i = 0; i < length; i++) fprintf(out, "\\%03o", bytes[i]);
-    fputs("\",", out);
+/* Shapes, one after the other, and where each begins. */
+static uint8_t shapes[1 << 16];
+static int shape_bytes;
+
+static int place_of_shape(const gp_shape *shape, const char *id) {
+    int place = shape_bytes;
+    int length = gp_shape_pack(shape, shapes + place, (int)sizeof shapes - place);
+    if (length == 0) gen_fault(id, "too many shapes");
+    shape_bytes += length;
+    return place;
+}
+
+static void write_shapes(void) {
+    fputs("const uint8_t gp_data_shapes[] = {", gen_out);
+    for (int i = 0; i < shape_bytes; i++) fprintf(gen_out, "%s%d,", i % 24 == 0 ? "\n    " : "", shapes[i]);
+    fputs("\n};\n\n", gen_out);
 }
 
 static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
@@ -191,7 +132,7 @@ static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
             fprintf(stderr, "gen_catalog: %s: %s at %s\n", id, gp_code_key(diagnostics.rows[i].code),
                     diagnostics.rows[i].path);
         }
-        faults++;
+        gen_faults++;
         return;
     }
     /* "counts": what the published number holds beyond the model itself. */
@@ -201,66 +142,54 @@ static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
     double published = number_of(row, "params"), computed = (double)model.total_params;
     if (published > 0 && fabs(computed / published - 1) > 0.001) {
         fprintf(stderr, "gen_catalog: %s: %.0f parameters, published are %.0f\n", id, computed, published);
-        faults++;
+        gen_faults++;
     }
 }
 
 static void write_models(const cJSON *models) {
-    fputs("const gp_model_row gp_data_models[] = {\n", out);
+    static int columns[GP_MODEL_COLUMNS][GEN_ROWS_MAX], all[GP_MODEL_COLUMNS * GEN_ROWS_MAX];
     const cJSON *row;
-    int count = 0;
+    int count = 0, written = 0;
+    fputs("const uint64_t gp_data_published[] = {\n", gen_out);
     cJSON_ArrayForEach(row, models) {
         gp_shape shape = {0};
         const char *id = needed(row, "a model", "id");
         shape.model_type = "";
         read_shape(row, id, &shape);
-        fputs("    {", out);
-        write_text_field("id", id);
-        write_text_field("family", needed(row, id, "family"));
-        write_field("release_year", "%d", (int)number_of(row, "year"));
-        write_field("published_params", "%.0f", number_of(row, "params"));
-        write_text_field("published_active", text_of(row, "active"));
-        write_text_field("source", needed(row, id, "source"));
-        write_confidence(row, id);
-        write_shape(&shape, id);
-        fputs("},\n", out);
-        count++;
+        columns[GP_COLUMN_ID][count] = gen_place(id);
+        columns[GP_COLUMN_FAMILY][count] = gen_place(needed(row, id, "family"));
+        columns[GP_COLUMN_TYPE][count] = gen_place(shape.model_type);
+        columns[GP_COLUMN_SOURCE][count] = gen_place(needed(row, id, "source"));
+        columns[GP_COLUMN_ACTIVE][count] = gen_place(text_of(row, "active"));
+        columns[GP_COLUMN_SHAPE][count] = place_of_shape(&shape, id);
+        int years = (int)number_of(row, "year") - 2000;
+        columns[GP_COLUMN_YEAR_CONFIDENCE][count++] = 4 * years + (int)confidence_of(row, id);
+        fprintf(gen_out, "    %.0f,\n", number_of(row, "params"));
     }
-    fprintf(out, "};\nconst int gp_data_model_count = %d;\n\n", count);
-}
-
-static void index_names(const cJSON *rows, gp_key_kind kind) {
-    char key[GP_KEY_BYTES];
-    int number = 0;
-    const cJSON *row;
-    cJSON_ArrayForEach(row, rows) {
-        gp_key_of_model(text_of(row, "id"), kind, key);
-        if (kind == GP_KEY_STEM) {
-            if (find(key) < 0) add_key(key, number);
-        } else {
-            add_name(text_of(row, "id"), key, number);
-        }
-        number++;
-    }
+    fprintf(gen_out, "};\nconst int gp_data_model_count = %d;\n\n", count);
+    for (int i = 0; i < GP_MODEL_COLUMNS * count; i++) all[written++] = columns[i / count][i % count];
+    gen_write_numbers("gp_data_models", all, written);
+    write_shapes();
 }
 
 /* Aliases of the other list are left to it. */
-static void index_aliases(const cJSON *aliases) {
-    char key[GP_KEY_BYTES], target[GP_KEY_BYTES];
+static void name_aliases(const cJSON *aliases) {
+    char target[GP_KEY_BYTES];
     const cJSON *alias;
     cJSON_ArrayForEach(alias, aliases) {
         gp_key_of_model(alias->valuestring, GP_KEY_NAME, target);
-        gp_key_of_model(alias->string, GP_KEY_NAME, key);
-        if (find(target) >= 0) add_name(alias->string, key, find(target));
+        int row = gen_find(target);
+        if (row >= 0) gen_name_alias(alias->string, gen_place(alias->string), row, gp_key_of_model);
     }
 }
 
 /* Every id, then its aliases, then, where still free, the stems. */
 static void index_models(const char *name, const cJSON *rows, const cJSON *aliases) {
-    index_names(rows, GP_KEY_NAME);
-    index_aliases(aliases);
-    index_names(rows, GP_KEY_STEM);
-    write_index(name);
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) gen_name_row(text_of(row, "id"), gp_key_of_model);
+    name_aliases(aliases);
+    gen_name_stems(gp_key_of_model);
+    gen_write_index(name, "gp_key_of_model");
 }
 
 static void check_aliases(const cJSON *models, const cJSON *unsupported, const cJSON *aliases) {
@@ -269,46 +198,52 @@ static void check_aliases(const cJSON *models, const cJSON *unsupported, const c
         bool known = false;
         cJSON_ArrayForEach(row, models) known = known || strcmp(text_of(row, "id"), alias->valuestring) == 0;
         cJSON_ArrayForEach(row, unsupported) known = known || strcmp(text_of(row, "id"), alias->valuestring) == 0;
-        if (!known) fault(alias->string, "an alias of no model");
+        if (!known) gen_fault(alias->string, "an alias of no model");
     }
 }
 
 static void write_unsupported(const cJSON *rows) {
-    fputs("const gp_unsupported_row gp_data_unsupported[] = {\n", out);
+    static int types[GEN_ROWS_MAX];
     const cJSON *row;
+    int count = 0;
     cJSON_ArrayForEach(row, rows) {
-        fputs("    {", out);
-        write_text_field("id", needed(row, "an unsupported model", "id"));
-        write_text_field("model_type", needed(row, text_of(row, "id"), "model_type"));
-        fputs("},\n", out);
+        const char *id = needed(row, "an unsupported model", "id");
+        types[count++] = gen_place(needed(row, id, "model_type"));
     }
-    fputs("};\n\n", out);
+    gen_write_numbers("gp_data_unsupported", types, count);
 }
 
 /* ---- GPUs ---- */
 
-static void write_aliases(const cJSON *row) {
+/* The names of a row and where they stand: its aliases are one text, separated by '|'. */
+static int name_with_aliases(const cJSON *row, int number, gp_key_writer *write_key) {
     char joined[512] = "";
     size_t used = 0;
-    const cJSON *alias;
-    cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
+    const cJSON *alias, *aliases = cJSON_GetObjectItemCaseSensitive(row, "aliases");
+    gen_name_row(text_of(row, "name"), write_key);
+    cJSON_ArrayForEach(alias, aliases) {
         used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s", used > 0 ? "|" : "", alias->valuestring);
         if (used >= sizeof joined) {
-            fault(text_of(row, "name"), "too many aliases");
-            return;
+            gen_fault(text_of(row, "name"), "too many aliases");
+            return gen_place("");
         }
     }
-    write_text_field("aliases", joined);
+    int place = gen_place(joined), from = place;
+    cJSON_ArrayForEach(alias, aliases) {
+        gen_name_alias(alias->valuestring, from, number, write_key);
+        from += (int)strlen(alias->valuestring) + 1;
+    }
+    return place;
 }
 
-static void write_gpu(const cJSON *row) {
+static void write_gpu(const cJSON *row, int number) {
     const char *name = needed(row, "a GPU", "name");
     const cJSON *tflops = cJSON_GetObjectItemCaseSensitive(row, "tflops");
-    fputs("    {", out);
-    write_text_field("name", name);
-    write_aliases(row);
-    write_text_field("vendor", needed(row, name, "vendor"));
-    write_text_field("architecture", needed(row, name, "architecture"));
+    fputs("    {", gen_out);
+    write_place("name", name);
+    write_field("aliases", "gp_data_texts + %d", name_with_aliases(row, number, gp_key_of_gpu));
+    write_place("vendor", needed(row, name, "vendor"));
+    write_place("architecture", needed(row, name, "architecture"));
     write_field("memory_gb_nominal", "%.17g", number_of(row, "memory_gb"));
     write_field("memory_bytes", "%.0f", number_of(row, "memory_bytes"));
     write_field("bandwidth_bytes_per_s", "%.17g", number_of(row, "bandwidth_gb_s") * 1e9);
@@ -322,41 +257,31 @@ static void write_gpu(const cJSON *row) {
     write_switch("flash_attention_2", is_true(row, "flash_attention_2"));
     write_field("nvlink_bytes_per_s", "%.17g", number_of(row, "nvlink_gb_s") * 1e9);
     write_field("release_year", "%d", (int)number_of(row, "year"));
-    write_text_field("source", needed(row, name, "source"));
+    write_place("source", needed(row, name, "source"));
     bool visible = number_of(row, "memory_bytes") > 0;
-    write_text_field("memory_source", visible ? needed(row, name, "memory_source") : "");
+    write_place("memory_source", visible ? needed(row, name, "memory_source") : "");
     write_confidence(row, name);
-    fputs("},\n", out);
-    if (number_of(row, "memory_gb") <= 0) fault(name, "no memory_gb");
+    fputs("},\n", gen_out);
+    if (number_of(row, "memory_gb") <= 0) gen_fault(name, "no memory_gb");
 }
 
 static void write_gpus(const cJSON *gpus) {
-    char key[GP_KEY_BYTES];
-    const cJSON *row, *alias;
+    const cJSON *row;
     int count = 0;
-    fputs("const gp_gpu_row gp_data_gpus[] = {\n", out);
-    cJSON_ArrayForEach(row, gpus) {
-        write_gpu(row);
-        gp_key_of_gpu(text_of(row, "name"), key);
-        add_name(text_of(row, "name"), key, count);
-        cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
-            gp_key_of_gpu(alias->valuestring, key);
-            add_name(alias->valuestring, key, count);
-        }
-        count++;
-    }
-    fprintf(out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
-    write_index("gp_data_gpu_names");
+    fputs("const gp_gpu_row gp_data_gpus[] = {\n", gen_out);
+    cJSON_ArrayForEach(row, gpus) write_gpu(row, count++);
+    fprintf(gen_out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
+    gen_write_index("gp_data_gpu_names", "gp_key_of_gpu");
 }
 
 /* ---- instances and links ---- */
 
 static void write_instances(const cJSON *rows) {
     const cJSON *row;
-    fputs("const gp_instance_row gp_data_instances[] = {\n", out);
+    fputs("const gp_instance_row gp_data_instances[] = {\n", gen_out);
     cJSON_ArrayForEach(row, rows) {
         const char *name = needed(row, "an instance", "type");
-        fputs("    {", out);
+        fputs("    {", gen_out);
         write_text_field("type", name);
         write_text_field("provider", needed(row, name, "provider"));
         write_text_field("gpu", needed(row, name, "gpu"));
@@ -369,80 +294,66 @@ static void write_instances(const cJSON *rows) {
         write_text_field("region", text_of(row, "region"));
         write_text_field("source", needed(row, name, "source"));
         write_confidence(row, name);
-        fputs("},\n", out);
-        if (number_of(row, "gpus") < 1) fault(name, "no gpus");
+        fputs("},\n", gen_out);
+        if (number_of(row, "gpus") < 1) gen_fault(name, "no gpus");
     }
-    fprintf(out, "};\nconst int gp_data_instance_count = %d;\n\n", cJSON_GetArraySize(rows));
+    fprintf(gen_out, "};\nconst int gp_data_instance_count = %d;\n\n", cJSON_GetArraySize(rows));
 }
 
 static void write_links(const cJSON *rows) {
     const cJSON *row;
-    fputs("const gp_link_row gp_data_links[] = {\n", out);
+    fputs("const gp_link_row gp_data_links[] = {\n", gen_out);
     cJSON_ArrayForEach(row, rows) {
         const char *name = needed(row, "a link", "name");
-        fputs("    {", out);
+        fputs("    {", gen_out);
         write_text_field("name", name);
         write_text_field("kind", needed(row, name, "kind"));
         write_text_field("note", text_of(row, "note"));
         write_field("bytes_per_s", "%.17g", number_of(row, "gb_s") * 1e9);
         write_text_field("source", needed(row, name, "source"));
         write_confidence(row, name);
-        fputs("},\n", out);
-        if (number_of(row, "gb_s") <= 0) fault(name, "no gb_s");
+        fputs("},\n", gen_out);
+        if (number_of(row, "gb_s") <= 0) gen_fault(name, "no gb_s");
     }
-    fprintf(out, "};\nconst int gp_data_link_count = %d;\n\n", cJSON_GetArraySize(rows));
+    fprintf(gen_out, "};\nconst int gp_data_link_count = %d;\n\n", cJSON_GetArraySize(rows));
 }
 
 /* ---- formats ---- */
 
-static void index_format(const cJSON *row, int number) {
-    char key[GP_FORMAT_KEY_BYTES];
-    const cJSON *alias;
-    gp_key_of_format(text_of(row, "name"), key);
-    add_name(text_of(row, "name"), key, number);
-    cJSON_ArrayForEach(alias, cJSON_GetObjectItemCaseSensitive(row, "aliases")) {
-        gp_key_of_format(alias->valuestring, key);
-        add_name(alias->valuestring, key, number);
-    }
-}
-
 static void write_formats(const cJSON *formats) {
     const cJSON *row;
     int number = 0;
-    fputs("const gp_format gp_data_formats[] = {\n", out);
+    fputs("const gp_format gp_data_formats[] = {\n", gen_out);
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(formats, "weights")) {
         const char *name = needed(row, "a format", "name");
-        fputs("    {", out);
-        write_text_field("name", name);
+        fputs("    {", gen_out);
+        write_place("name", name);
         write_field("linear_bits", "%.17g", number_of(row, "linear_bits"));
         write_field("other_bits", "%.17g", number_of(row, "other_bits"));
         write_field("textbook_bits", "%.17g", number_of(row, "textbook_bits"));
         write_switch("whole_model", is_true(row, "whole_model"));
-        write_text_field("source", needed(row, name, "source"));
-        fputs("},\n", out);
-        if (number_of(row, "linear_bits") <= 0 || number_of(row, "textbook_bits") <= 0) fault(name, "no bits");
-        index_format(row, number++);
+        fputs("},\n", gen_out);
+        needed(row, name, "source");
+        if (number_of(row, "linear_bits") <= 0 || number_of(row, "textbook_bits") <= 0) gen_fault(name, "no bits");
+        name_with_aliases(row, number++, gp_key_of_format);
     }
-    fputs("};\n\n", out);
-    write_index("gp_data_format_names");
+    fputs("};\n\n", gen_out);
+    gen_write_index("gp_data_format_names", "gp_key_of_format");
 }
 
 static void write_kv_formats(const cJSON *formats) {
     const cJSON *row;
     int number = 0;
-    fputs("const gp_kv_row gp_data_kv_formats[] = {\n", out);
+    fputs("const double gp_data_kv_bits[] = {\n", gen_out);
     cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(formats, "kv")) {
         const char *name = needed(row, "a KV format", "name");
-        fputs("    {", out);
-        write_text_field("name", name);
-        write_field("bits", "%.17g", number_of(row, "bits"));
-        write_text_field("source", needed(row, name, "source"));
-        fputs("},\n", out);
-        if (number_of(row, "bits") <= 0) fault(name, "no bits");
-        index_format(row, number++);
+        fprintf(gen_out, "    %.17g,\n", number_of(row, "bits"));
+        needed(row, name, "source");
+        if (number_of(row, "bits") <= 0) gen_fault(name, "no bits");
+        name_with_aliases(row, number++, gp_key_of_format);
     }
-    fputs("};\n\n", out);
-    write_index("gp_data_kv_format_names");
+    fputs("};\n\n", gen_out);
+    gen_write_index("gp_data_kv_format_names", "gp_key_of_format");
 }
 
 int main(int argc, char **argv) {
@@ -454,13 +365,13 @@ int main(int argc, char **argv) {
     cJSON *formats = read_json(argv[1], "formats.json"), *aliases = read_json(argv[1], "aliases.json");
     cJSON *unsupported = read_json(argv[1], "unsupported.json");
     cJSON *instances = read_json(argv[1], "instances.json"), *links = read_json(argv[1], "links.json");
-    out = fopen(argv[2], "wb");
-    if (out == NULL) {
+    gen_out = fopen(argv[2], "wb");
+    if (gen_out == NULL) {
         fprintf(stderr, "gen_catalog: %s: cannot be written\n", argv[2]);
         return 1;
     }
     fputs("/* Generated by native/gen_catalog.c from core/data/. */\n"
-          "#include \"catalog_data.h\"\n#include \"format_data.h\"\n\n", out);
+          "#include \"catalog_data.h\"\n#include \"format_data.h\"\n\n", gen_out);
     write_models(models);
     check_aliases(models, unsupported, aliases);
     index_models("gp_data_model_names", models, aliases);
@@ -471,7 +382,8 @@ int main(int argc, char **argv) {
     write_links(links);
     write_formats(formats);
     write_kv_formats(formats);
-    bool written = fclose(out) == 0;
+    gen_write_texts("gp_data_texts");
+    bool written = fclose(gen_out) == 0;
     cJSON_Delete(models);
     cJSON_Delete(gpus);
     cJSON_Delete(formats);
@@ -479,7 +391,7 @@ int main(int argc, char **argv) {
     cJSON_Delete(unsupported);
     cJSON_Delete(instances);
     cJSON_Delete(links);
-    if (faults > 0 || !written) {
+    if (gen_faults > 0 || !written) {
         remove(argv[2]);
         return 1;
     }

@@ -15,8 +15,8 @@ typedef struct {
 } lookup;
 
 static const char *found_model(const char *typed) {
-    const gp_model_row *row = gp_catalog_find_model(typed);
-    return row == NULL ? "" : row->id;
+    gp_model_row row;
+    return gp_catalog_find_model(typed, &row) ? row.id : "";
 }
 
 static const char *found_gpu(const char *typed) {
@@ -114,7 +114,7 @@ static void long_names_are_unknown(void **state) {
     static char name[100000];
     memset(name, 'x', sizeof name - 1);
     for (size_t i = 5; i < sizeof name - 1; i += 7) name[i] = '-';
-    assert_null(gp_catalog_find_model(name));
+    assert_string_equal(found_model(name), "");
     assert_null(gp_catalog_find_gpu(name));
     assert_null(gp_catalog_unsupported(name));
     assert_string_equal(gp_catalog_nearest_model(name), "");
@@ -135,9 +135,9 @@ static void models_of_unknown_structure_are_known_by_name(void **state) {
     assert_string_equal(gp_catalog_unsupported("deepseek-ai/DeepSeek-V4-Pro"), "deepseek_v4");
     assert_string_equal(gp_catalog_unsupported("gemma-4-E4B-it"), "gemma4");
     assert_null(gp_catalog_unsupported("llama-3.1-8b"));
-    assert_null(gp_catalog_find_model("deepseek-ai/DeepSeek-V4-Pro"));
-    assert_string_equal(gp_catalog_find_model("mixtral-8x7b")->id, "mistralai/Mixtral-8x7B-v0.1");
-    assert_string_equal(gp_catalog_find_model("gpt-oss-120b")->id, "openai/gpt-oss-120b");
+    assert_string_equal(found_model("deepseek-ai/DeepSeek-V4-Pro"), "");
+    assert_string_equal(found_model("mixtral-8x7b"), "mistralai/Mixtral-8x7B-v0.1");
+    assert_string_equal(found_model("gpt-oss-120b"), "openai/gpt-oss-120b");
 }
 
 static void every_row_is_found_by_its_own_name(void **state) {
@@ -145,11 +145,12 @@ static void every_row_is_found_by_its_own_name(void **state) {
     assert_true(gp_catalog_model_count() > 100);
     assert_true(gp_catalog_gpu_count() > 80);
     for (int i = 0; i < gp_catalog_model_count(); i++) {
-        const gp_model_row *row = gp_catalog_model(i);
-        assert_ptr_equal(gp_catalog_find_model(row->id), row);
-        const char *slash = strchr(row->id, '/');
-        if (slash != NULL) assert_ptr_equal(gp_catalog_find_model(slash + 1), row);
-        assert_true(row->source[0] != '\0' && row->release_year > 2015);
+        gp_model_row row;
+        assert_true(gp_catalog_model(i, &row));
+        assert_ptr_equal(found_model(row.id), row.id);
+        const char *slash = strchr(row.id, '/');
+        if (slash != NULL) assert_ptr_equal(found_model(slash + 1), row.id);
+        assert_true(row.source[0] != '\0' && row.release_year > 2015);
     }
     for (int i = 0; i < gp_catalog_gpu_count(); i++) {
         const gp_gpu_row *row = gp_catalog_gpu(i);
@@ -157,8 +158,10 @@ static void every_row_is_found_by_its_own_name(void **state) {
         assert_true(row->source[0] != '\0' && row->memory_gb_nominal > 0 && row->bandwidth_bytes_per_s > 0);
         assert_true(row->memory_bytes == 0 || row->memory_source[0] != '\0');
     }
-    assert_null(gp_catalog_model(-1));
-    assert_null(gp_catalog_model(gp_catalog_model_count()));
+    gp_model_row none;
+    assert_false(gp_catalog_model(-1, &none));
+    assert_false(gp_catalog_model(gp_catalog_model_count(), &none));
+    assert_null(none.id);
     assert_null(gp_catalog_gpu(gp_catalog_gpu_count()));
 }
 
@@ -175,7 +178,9 @@ static void visible_memory_is_near_nominal(void **state) {
 
 static void filters_take_every_word(void **state) {
     (void)state;
-    const gp_model_row *llama = gp_catalog_find_model("llama-3.1-70b");
+    gp_model_row row;
+    assert_true(gp_catalog_find_model("llama-3.1-70b", &row));
+    const gp_model_row *llama = &row;
     assert_true(gp_catalog_model_matches(llama, ""));
     assert_true(gp_catalog_model_matches(llama, "LLAMA 70"));
     assert_true(gp_catalog_model_matches(llama, "  70b   meta "));

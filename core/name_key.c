@@ -1,4 +1,4 @@
-#include "catalog_key.h"
+#include "name_key.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -62,7 +62,8 @@ static word size_without_unit(word candidate) {
     return candidate;
 }
 
-void gp_key_of_gpu(const char *name, char *key) {
+void gp_key_of_gpu(const char *name, gp_key_kind kind, char *key) {
+    (void)kind;
     static const char *const around[] = {"nvidia", "geforce", "tesla", "amd", "instinct", "radeon", "intel", "google",
                                          "apple", "aws", "gpu", "per", "graphics", "generation", "gb", "gib"};
     word words[WORDS_MAX];
@@ -73,5 +74,12 @@ void gp_key_of_gpu(const char *name, char *key) {
         word plain = size_without_unit(words[i]);
         used = append(key, used, &plain);
     }
+    key[used] = '\0';
+}
+
+void gp_key_of_format(const char *name, gp_key_kind kind, char *key) {
+    (void)kind;
+    size_t used = 0;
+    for (; *name != '\0' && used < GP_KEY_BYTES - 1; name++) key[used++] = *name == '_' ? '-' : gp_lower(*name);
     key[used] = '\0';
 }

@@ -1,0 +1,161 @@
+#include "gen_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+FILE *gen_out;
+int gen_faults;
+
+void gen_fault(const char *row, const char *what) {
+    fprintf(stderr, "gen_catalog: %s: %s\n", row, what);
+    gen_faults++;
+}
+
+/* ---- texts ---- */
+
+enum { PLACES = 1 << 16 };
+static char texts[PLACES];
+static int text_bytes;
+
+int gen_place(const char *text) {
+    for (int place = 0; place < text_bytes; place += (int)strlen(texts + place) + 1) {
+        if (strcmp(texts + place, text) == 0) return place;
+    }
+    int place = text_bytes, length = (int)strlen(text) + 1;
+    if (place + length > PLACES) {
+        gen_fault(text, "too many texts");
+        return 0;
+    }
+    memcpy(texts + place, text, (size_t)length);
+    text_bytes += length;
+    return place;
+}
+
+void gen_write_text(const char *text) {
+    fputc('"', gen_out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\' || byte == '?') {
+            fprintf(gen_out, "\\%c", byte);
+        } else if (byte < 32 || byte > 126) {
+            fprintf(gen_out, "\\%03o", byte);
+        } else {
+            fputc(byte, gen_out);
+        }
+    }
+    fputc('"', gen_out);
+}
+
+void gen_write_texts(const char *name) {
+    fprintf(gen_out, "const char %s[] =", name);
+    for (int place = 0; place < text_bytes; place += (int)strlen(texts + place) + 1) {
+        fputs("\n    ", gen_out);
+        gen_write_text(texts + place);
+        fputs("\"\\0\"", gen_out);
+    }
+    fputs(";\n\n", gen_out);
+}
+
+void gen_write_numbers(const char *name, const int *values, int count) {
+    fprintf(gen_out, "const uint16_t %s[] = {", name);
+    for (int i = 0; i < count; i++) {
+        if (values[i] < 0 || values[i] >= PLACES) gen_fault(name, "a number beyond 16 bits");
+        fprintf(gen_out, "%s%d,", i % 16 == 0 ? "\n    " : " ", values[i]);
+    }
+    /* An array of nothing is no C. */
+    fprintf(gen_out, "%s\n};\n\n", count == 0 ? "0" : "");
+}
+
+/* ---- names ---- */
+
+typedef struct {
+    char key[GP_KEY_BYTES];
+    int row, number;
+} name_key;
+
+static struct {
+    name_key keys[GEN_ROWS_MAX];
+    int count;
+    char names[GEN_ROWS_MAX][GP_KEY_BYTES]; /* the rows' own */
+    int own[GEN_ROWS_MAX], rows;
+    int aliases[GEN_ROWS_MAX], alias_rows[GEN_ROWS_MAX], alias_count;
+} names;
+
+int gen_find(const char *key) {
+    for (int i = 0; i < names.count; i++) {
+        if (strcmp(names.keys[i].key, key) == 0) return names.keys[i].row;
+    }
+    return -1;
+}
+
+static void add_key(const char *key, int row, int number) {
+    if (names.count == GEN_ROWS_MAX) {
+        gen_fault(key, "too many names");
+        return;
+    }
+    name_key *added = &names.keys[names.count++];
+    snprintf(added->key, sizeof added->key, "%s", key);
+    added->row = row;
+    added->number = number;
+}
+
+static void add_own(const char *name, int row, int number, gp_key_writer *write_key) {
+    char key[GP_KEY_BYTES];
+    write_key(name, GP_KEY_NAME, key);
+    int other = gen_find(key);
+    if (key[0] == '\0') gen_fault(name, "no letters to look up");
+    if (other >= 0) gen_fault(name, other == row ? "is there already" : "also names another row");
+    add_key(key, row, number);
+}
+
+void gen_name_row(const char *text, gp_key_writer *write_key) {
+    int row = names.rows++;
+    add_own(text, row, row, write_key);
+    snprintf(names.names[row], sizeof names.names[row], "%s", text);
+    names.own[row] = gen_place(text);
+}
+
+/* Aliases have numbers above those of all rows, which are not known yet: they are counted down from -1. */
+void gen_name_alias(const char *text, int place, int row, gp_key_writer *write_key) {
+    int alias = names.alias_count++;
+    add_own(text, row, -1 - alias, write_key);
+    names.aliases[alias] = place;
+    names.alias_rows[alias] = row;
+}
+
+void gen_name_stems(gp_key_writer *write_key) {
+    char key[GP_KEY_BYTES];
+    for (int row = 0; row < names.rows; row++) {
+        write_key(names.names[row], GP_KEY_STEM, key);
+        if (gen_find(key) < 0) add_key(key, row, names.rows + names.alias_count + row);
+    }
+}
+
+static int compare_keys(const void *a, const void *b) {
+    return strcmp(((const name_key *)a)->key, ((const name_key *)b)->key);
+}
+
+void gen_write_index(const char *name, const char *write_key) {
+    static int order[GEN_ROWS_MAX];
+    char part[96];
+    qsort(names.keys, (size_t)names.count, sizeof names.keys[0], compare_keys);
+    for (int i = 0; i < names.count; i++) {
+        int number = names.keys[i].number;
+        order[i] = number < 0 ? names.rows - 1 - number : number;
+    }
+    const struct {
+        const char *name;
+        const int *values;
+        int count;
+    } parts[] = {{"own", names.own, names.rows}, {"aliases", names.aliases, names.alias_count},
+                 {"alias_rows", names.alias_rows, names.alias_count}, {"order", order, names.count}};
+    for (int i = 0; i < 4; i++) {
+        snprintf(part, sizeof part, "%s_%s", name, parts[i].name);
+        fputs("static ", gen_out);
+        gen_write_numbers(part, parts[i].values, parts[i].count);
+    }
+    fprintf(gen_out, "const gp_name_index %s = {gp_data_texts", name);
+    for (int i = 0; i < 4; i++) fprintf(gen_out, ", %s_%s", name, parts[i].name);
+    fprintf(gen_out, ", %d, %d, %d, %s};\n\n", names.rows, names.alias_count, names.count, write_key);
+    names.count = names.rows = names.alias_count = 0;
+}

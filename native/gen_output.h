@@ -1,0 +1,39 @@
+/* gen_output.h: what gen_catalog.c writes with: faults of rows, one pool of texts, columns of numbers, and indexes of
+ * names (core/name_index.h). One generator is one run, so all of it is global. */
+#ifndef GP_GEN_OUTPUT_H
+#define GP_GEN_OUTPUT_H
+
+#include <stdio.h>
+
+#include "name_key.h"
+
+/* Where everything is written, and how many faults there were: with one, nothing written is kept. */
+extern FILE *gen_out;
+extern int gen_faults;
+void gen_fault(const char *row, const char *what);
+
+enum { GEN_ROWS_MAX = 4096 };
+
+/* Place of a text among all texts, each of which is there once. At most 65535. */
+int gen_place(const char *text);
+/* Writes all texts, after which none may be added; one text as a literal. */
+void gen_write_texts(const char *name);
+void gen_write_text(const char *text);
+
+/* Writes numbers as an array of uint16_t. */
+void gen_write_numbers(const char *name, const int *values, int count);
+
+/* ---- names: of one table at a time ---- */
+
+/* Row of a key, or -1. */
+int gen_find(const char *key);
+/* The rows' own names, in order. A row's name and an alias are its own: no other row may have one with the same key. */
+void gen_name_row(const char *text, gp_key_writer *write_key);
+/* `place` is where the alias stands among the texts. */
+void gen_name_alias(const char *text, int place, int row, gp_key_writer *write_key);
+/* Makes the rows' stems names, where they are still free. */
+void gen_name_stems(gp_key_writer *write_key);
+/* Writes the index, and starts the next one. */
+void gen_write_index(const char *name, const char *write_key);
+
+#endif
