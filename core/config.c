@@ -126,7 +126,8 @@ static void read_layers(gp_config_reader *reader, const gp_family *family, gp_sh
     gp_plan_start(shape, &kind, &plan);
     if ((family->traits & GP_MLA) != 0) gp_plan_latent(reader, shape, &plan);
     if ((family->traits & GP_MOE) != 0) gp_plan_experts(reader, shape, &plan);
-    if (family->rule != NULL) family->rule(reader, shape, &plan);
+    gp_family_rule *rule = gp_rule_of(family);
+    if (rule != NULL) rule(reader, shape, &plan);
     refuse_sparse(reader, family, shape);
     if ((family->traits & GP_OWN_LAYERS) == 0) read_layer_types(reader, shape, &plan);
     gp_plan_settle(reader, &plan, shape);
@@ -230,12 +231,4 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
     read_family(&reader, family, shape);
     gp_config_towers(&reader, shape);
     return reader.usable;
-}
-
-bool gp_config_structure(const char *model_type, gp_shape *shape) {
-    const gp_family *family = gp_family_find(model_type);
-    if (family == NULL || (family->traits & (GP_OWN_LAYERS | GP_MLA)) != 0) return false;
-    gp_family_structure(family, shape);
-    shape->learned_positions = (family->traits & GP_LEARNED) != 0 ? shape->max_context : 0;
-    return true;
 }

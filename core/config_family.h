@@ -53,19 +53,22 @@ typedef void gp_family_rule(gp_config_reader *reader, gp_shape *shape, gp_layer_
 
 typedef struct {
     const char *model_type;
-    gp_norm norm;
-    int norms_per_layer;
-    unsigned traits;    /* GP_GATED … */
-    unsigned biases;    /* GP_BIAS_* by default */
-    unsigned bias_keys; /* GP_KEY_* that the family reads */
-    int ffn_factor;     /* FFN width as a multiple of hidden where none is given, 0 = it must be given */
-    int head_dim;       /* head size where none is given, 0 = hidden / heads */
-    gp_family_rule *rule;
+    uint8_t norm;        /* gp_norm */
+    uint8_t norms_per_layer;
+    uint32_t traits;     /* GP_GATED … */
+    uint8_t biases;      /* GP_BIAS_* by default */
+    uint16_t bias_keys;  /* GP_KEY_* that the family reads */
+    uint8_t ffn_factor;  /* FFN width as a multiple of hidden where none is given, 0 = it must be given */
+    uint16_t head_dim;   /* head size where none is given, 0 = hidden / heads */
 } gp_family;
 
 /* Family of a model_type, or of an architecture name such as "LlamaForCausalLM"; NULL when unknown. */
 const gp_family *gp_family_find(const char *model_type);
 const gp_family *gp_family_of_architecture(const char *architecture);
+
+/* What only this family has, or NULL when it has nothing of its own. Apart from the structure, which alone a shape with
+ * a `style` needs. */
+gp_family_rule *gp_rule_of(const gp_family *family);
 
 /* Sets the structure (norms, biases, gating, tying; no dimension) of a family. */
 void gp_family_structure(const gp_family *family, gp_shape *shape);

@@ -291,7 +291,7 @@ enum { MATRICES_USUAL = 2024, FUSED_AS_VALUE = 2026 };
 
 /* attn_qkv had a rule of its own; F32 where today's holds, by which it is an attn_v. */
 static gp_ggml_type fused_type(const gp_model *model, const mix_row *mix) {
-    bool old = model->row != NULL && model->row->release_year < FUSED_AS_VALUE;
+    bool old = model->row.id != NULL && model->row.release_year < FUSED_AS_VALUE;
     if (!old || mix->tiny || gp_ggml_info(mix->base)->values == 1) return T(F32);
     if (mix->value_rule == LAYERS_MORE) return mix->base == T(Q4_K) ? T(Q5_K) : T(Q6_K);
     bool more = mix->base == T(Q3_K) || mix->base == T(IQ3_S);
@@ -308,7 +308,7 @@ static walk begin(const gp_model *model, int mix, gp_file_bytes *bytes) {
     const gp_layer_kind *first = &gp_model_layer(model, 0)->kind;
     walk at = {.model = model, .mix = &mixes[mix], .bytes = bytes};
     at.fused = fused_type(model, at.mix);
-    at.weighed = model->row != NULL && model->row->release_year >= MATRICES_USUAL;
+    at.weighed = model->row.id != NULL && model->row.release_year >= MATRICES_USUAL;
     at.layers = shape->layers + kept_modules(shape);
     at.falcon = shape->model_type != NULL && strcmp(shape->model_type, "falcon") == 0;
     at.seventy = is_seventy(shape);

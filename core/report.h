@@ -29,6 +29,9 @@ void gp_report_rank(gp_writer *writer, const gp_rank_row *rows, int count);
 /* One row of a diagnostics list. */
 void gp_report_diagnostic(gp_writer *writer, const gp_diagnostic *row);
 
+/* The kinds that no plan needs: "instances", "links" and "formulas". */
+bool gp_report_reference(gp_writer *writer, const char *kind, const char *filter);
+
 /* The parts of a plan's report: report_model.c, report_memory.c, report_advice.c. */
 void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief);
 /* Members that name the size of a model: layers, hidden, heads … vocab. */

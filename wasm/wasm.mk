@@ -25,8 +25,8 @@ wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpupl
 # All sources in one command: most of the time of a small file is the start of the toolchain.
 WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c
 
-# What the page starts with: without the importers, most of which nothing else calls, so that the linker leaves them out.
-PLANNER_SOURCES := $(filter-out core/import%.c,$(WASM_SOURCES)) wasm/without_import.c
+# What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
+PLANNER_SOURCES := $(filter-out core/import%.c core/config.c core/report_reference.c core/rank.c core/report_rank.c,$(WASM_SOURCES)) wasm/first_view.c
 
 $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
 	$(call say,emcc,$@)

@@ -82,7 +82,7 @@ export class App {
   }
 
   start() {
-    this.store.start();
+    return this.store.start();
   }
 
   /* Controls carry their words with them, so another language or unit means other controls. */

@@ -53,11 +53,12 @@ function postHeight() {
 }
 
 /** @param {import('./types').Engine} engine @param {ReturnType<typeof readSettings>} settings */
-function draw(engine, settings) {
+async function draw(engine, settings) {
   const words = createTranslator(settings.lang);
   const fallback = examples[0].variants[0].job;
   /** @type {ReturnType<typeof engine.decode>} */
   const decoded = location.hash.length > 1 ? engine.decode(location.hash) : { job: fallback };
+  await engine.prepare(decoded.job ?? fallback);
   const isRead = decoded.job !== undefined && Object.keys(decoded.job).length > 0;
   const result = answer(engine, isRead ? decoded.job ?? fallback : fallback, null, fallback);
   const isPlanned = isRead && result.basis !== 'example';
@@ -90,7 +91,7 @@ async function main() {
     startTheme(() => {}, settings.theme);
     await Promise.all([loadWords(settings.lang), pageParsed()]);
     const engine = await startEngine();
-    draw(engine, settings);
+    await draw(engine, settings);
     window.addEventListener('hashchange', () => draw(engine, settings));
     new ResizeObserver(postHeight).observe(document.documentElement);
   } catch (error) {

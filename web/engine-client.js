@@ -2,7 +2,7 @@
 import { createEngine } from '../wasm/engine.js';
 import { loadScript } from './load.js';
 
-/** @typedef {import('./types').Engine} Engine */
+/** @typedef {import('./types').Engine} Engine @typedef {import('./types').Job} Job */
 
 export class PlannerMissing extends Error {}
 
@@ -13,9 +13,12 @@ function moduleOf(script) {
   return createEngine(source);
 }
 
+/** A config.json is for the full module to read. @param {Job} job */
+const holdsConfig = ({ model }) => model !== null && typeof model === 'object' && Object.hasOwn(model, 'config');
+
 /**
- * Starts the planner that gpuplan.wasm.js carries. The importers come with the first
- * file, in a full module that takes the place of the first.
+ * Starts the planner that gpuplan.wasm.js carries. What reads files of a model or ranks hardware comes with the first file,
+ * job that holds one, or list of hardware, in a full module that takes the place of the first.
  * @returns {Promise<Engine>}
  */
 export async function startEngine() {
@@ -31,6 +34,8 @@ export async function startEngine() {
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */
   const ask = (request, files) => engine.answer({ gpuplan: 1, ...request }, files);
   return {
+    prepare: (job) => (holdsConfig(job) ? loadFull() : null),
+    complete: loadFull,
     plan: (job) => ask({ op: 'plan', job }),
     brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
     rank: (job, kind) => ask({ op: 'rank', job, kind }).rank ?? [],

@@ -17,7 +17,7 @@ async function main() {
   document.documentElement.lang = lang;
   try {
     await Promise.all([loadWords(lang), pageParsed()]);
-    new App(await startEngine(), examples, lang).start();
+    await new App(await startEngine(), examples, lang).start();
   } catch (error) {
     const words = createTranslator(lang);
     const box = byId('fatal');

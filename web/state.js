@@ -33,9 +33,7 @@ export function createStore({ engine, initial, onChange }) {
     last = result.basis === 'job' || result.basis === 'before' ? result : null;
     onChange(result, job, linkFaults);
   }
-  function schedule() {
-    if (!frame) frame = requestAnimationFrame(refresh);
-  }
+  const schedule = () => { frame ||= requestAnimationFrame(refresh); };
 
   /** @param {'pushState' | 'replaceState'} how */
   function record(how) {
@@ -93,10 +91,12 @@ export function createStore({ engine, initial, onChange }) {
     else job = initial;
   }
 
-  window.addEventListener('popstate', () => {
+  /* Without the rest of the planner, as when the network is gone, the page says what it cannot read. */
+  window.addEventListener('popstate', async () => {
     linkFaults = [];
     const isTyped = !history.state?.job;
     open();
+    await engine.prepare(job)?.catch(() => {});
     refresh();
     if (isTyped) record('replaceState');
   });
@@ -107,8 +107,9 @@ export function createStore({ engine, initial, onChange }) {
     replace,
     refresh: schedule,
     get job() { return job; },
-    start() {
+    async start() {
       open();
+      await engine.prepare(job);
       refresh();
       record('replaceState');
     },

@@ -115,6 +115,10 @@ export interface Field {
 }
 
 export interface Engine {
+  /** Until it is done the planner cannot answer this job; null when it can. */
+  prepare(job: Job): Promise<void> | null;
+  /** Until it is done the planner knows no `rank`. */
+  complete(): Promise<void>;
   plan(job: Job): Report;
   /** The numbers alone. */
   brief(job: Job): Report;

@@ -1,6 +1,7 @@
 // The command line and the page are one program: the same request gives the same bytes natively and in WebAssembly.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { createEngine } from "gpuplan";
@@ -8,6 +9,8 @@ import { createEngine } from "gpuplan";
 import { generateJobs } from "../generate/jobs.mjs";
 
 const engine = await createEngine();
+/** What the page starts with. */
+const firstView = await createEngine(readFileSync("build/planner.wasm"));
 
 /** @param {string[]} requests texts without line breaks */
 function answerNatively(requests) {
@@ -18,11 +21,11 @@ function answerNatively(requests) {
   return stdout.split("\n").slice(0, -1);
 }
 
-function assertSame(requests) {
+function assertSame(requests, asked = engine) {
   const native = answerNatively(requests);
   assert.equal(native.length, requests.length);
   requests.forEach((request, i) => {
-    const answer = engine.answerText(request);
+    const answer = asked.answerText(request);
     if (answer === native[i]) return;
     let at = 0;
     while (answer[at] === native[i][at]) at++;
@@ -47,6 +50,22 @@ test("links, of jobs and back", () => {
 
 test("the catalogue, the fields and the formulas", () => {
   assertSame(["models", "gpus", "fields", "formulas"].map((kind) => JSON.stringify({ gpuplan: 1, op: "catalog", kind })));
+});
+
+test("the module of the page's first view answers the same, but for files of models", () => {
+  const plain = generateJobs(400, 6).filter(({ model }) => !Object.hasOwn(Object(model), "config"));
+  assert.ok(plain.length > 200);
+  assertSame(plain.map((job) => JSON.stringify({ gpuplan: 1, op: "plan", job })), firstView);
+  assertSame(plain.map((job) => JSON.stringify({ gpuplan: 1, op: "link", job })), firstView);
+  assertSame(["models", "gpus", "fields"].map((kind) => JSON.stringify({ gpuplan: 1, op: "catalog", kind })), firstView);
+  const examples = JSON.parse(readFileSync("web/examples.json", "utf8"));
+  assertSame(examples.flatMap(({ variants }) => variants).map(({ job }) => JSON.stringify({ gpuplan: 1, op: "plan", job })), firstView);
+});
+
+test("the module of the page's first view refuses what it leaves to the full one", () => {
+  const job = { task: "infer", model: { config: { model_type: "llama" } }, hardware: { gpu: "H100" } };
+  assert.equal(firstView.answer({ op: "plan", job }).errors[0].path, "model.config");
+  assert.equal(firstView.answer({ op: "import", parts: [] }).errors[0].code, "unknown_operation");
 });
 
 test("every prefix of a request, and the largest requests", () => {

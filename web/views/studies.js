@@ -20,7 +20,7 @@ export function createStudies(engine) {
     if (!wanted) return;
     const panel = byId(`panel-${wanted.name}`);
     try {
-      const charts = await loadCharts();
+      const [charts] = await Promise.all([loadCharts(), wanted.name === 'hardware' ? engine.complete() : null]);
       panel.querySelector('.study-failed')?.remove();
       if (wanted && panel === byId(`panel-${wanted.name}`)) charts.drawStudy(panel, wanted.name, wanted.context, engine);
     } catch {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { llama, makeGguf } from "../../import/gguf.mjs";
 import { hashOf, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
-import { linkOf, examples } from "../support/planner.mjs";
+import { linkOf, examples, plan } from "../support/planner.mjs";
 
 const CONFIG = { model_type: "llama", architectures: ["LlamaForCausalLM"], hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2,
   num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 256, torch_dtype: "bfloat16" };
@@ -30,6 +30,25 @@ test("a pasted config is shown first, then planned", async () => {
     await tab.goBack();
     await settled(tab);
     assert.equal(await hashOf(tab), before);
+  });
+});
+
+for (const file of ["index.html", "embed.html"]) {
+  test(`${file}: a link that carries a config waits for the planner that reads it`, async () => {
+    const job = { ...serving, model: { config: CONFIG, name: "own/model" } };
+    await withPage({ page: `${file}?lang=en#${linkOf(job)}` }, async (tab) => {
+      assert.equal(await verdictOf(tab), plan(job).verdict);
+      assert.match(await tab.title(), /own\/model/);
+    });
+  });
+}
+
+test("back to a job that holds a config, before any file was opened", async () => {
+  const job = { ...serving, model: { config: CONFIG, name: "own/model" } };
+  await withPage({ page }, async (tab) => {
+    await tab.evaluate((link) => { location.hash = link; }, linkOf(job));
+    await tab.waitForFunction(() => document.title.includes("own/model"));
+    assert.equal(await verdictOf(tab), plan(job).verdict);
   });
 });
 
