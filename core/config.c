@@ -106,7 +106,7 @@ static void refuse_sparse(gp_config_reader *reader, const gp_family *family, con
         const cJSON *item = gp_config_item(reader, experts[i]);
         if (cJSON_IsNumber(item) && item->valuedouble > 1) gp_config_unsupported(reader, experts[i], "moe");
     }
-    bool latent = (family->traits & GP_MLA) != 0;
+    bool latent = shape->latent.kv_lora > 0;
     if (!latent && gp_config_item(reader, "kv_lora_rank") != NULL) gp_config_unsupported(reader, "kv_lora_rank", "MLA");
 }
 
@@ -129,7 +129,10 @@ static void read_layers(gp_config_reader *reader, const gp_family *family, gp_sh
     gp_family_rule *rule = gp_rule_of(family);
     if (rule != NULL) rule(reader, shape, &plan);
     refuse_sparse(reader, family, shape);
-    if ((family->traits & GP_OWN_LAYERS) == 0) read_layer_types(reader, shape, &plan);
+    if ((family->traits & GP_OWN_LAYERS) == 0) {
+        read_layer_types(reader, shape, &plan);
+        gp_plan_per_layer(reader, &plan);
+    }
     gp_plan_settle(reader, &plan, shape);
 }
 

@@ -104,6 +104,7 @@ static const gp_family families[] = {
     {"qwen3_5_moe_text", GP_NORM_RMS, 2,
      GP_GATED | GP_MOE | GP_SHARED_GATE | GP_QK_NORM | GP_Q_GATE | GP_OWN_LAYERS | GP_NO_FFN, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
     {"minimax", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, 0, 0, 0},
+    {"gguf", GP_NORM_NONE, 0, GP_GATED | GP_MOE | GP_NO_FINAL_NORM | GP_NO_FFN, 0, 0, 0, 0},
     {"kimi_linear", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION | GP_OWN_LAYERS, 0, 0, 0, 0},
 };
 
@@ -178,6 +179,8 @@ void gp_family_structure(const gp_family *family, gp_shape *shape) {
     shape->ffn_bias = (biases & GP_BIAS_FFN) != 0;
     shape->head_bias = (biases & GP_BIAS_HEAD) != 0;
 }
+
+bool gp_config_knows(const char *model_type) { return gp_family_find(model_type) != NULL; }
 
 bool gp_config_structure(const char *model_type, gp_shape *shape) {
     const gp_family *family = gp_family_find(model_type);

@@ -84,6 +84,8 @@ gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_hunyuan
 /* config_moe.c: mixtures of experts. */
 gp_family_rule gp_rule_deepseek, gp_rule_glm4_moe, gp_rule_gpt_oss, gp_rule_dbrx, gp_rule_arctic, gp_rule_ernie_moe,
     gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo;
+/* config_stated.c: structure as the tensors of a file tell it. */
+gp_family_rule gp_rule_stated;
 /* config_hybrid.c, config_linear.c: state-space and linear-attention layers. */
 gp_family_rule gp_rule_mamba, gp_rule_mamba2, gp_rule_jamba, gp_rule_falcon_h1, gp_rule_nemotron_h,
     gp_rule_granite_hybrid, gp_rule_zamba2, gp_rule_lfm2, gp_rule_qwen3_next, gp_rule_minimax, gp_rule_kimi_linear;

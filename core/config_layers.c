@@ -1,5 +1,6 @@
 #include "config_layers.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "cJSON.h"
@@ -69,6 +70,47 @@ bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_lay
     gp_argue_text(row, "what", "layer_types");
     gp_argue_number(row, "value", (double)layer);
     return true;
+}
+
+static void take_per_layer(gp_config_reader *reader, const char *key, size_t offset, gp_layer_plan *plan) {
+    const double most = (double)GP_DIMENSION_MAX;
+    const cJSON *item = gp_config_item(reader, key);
+    item = cJSON_IsArray(item) ? item->child : NULL;
+    for (int64_t i = 0; i < plan->count && item != NULL; i++, item = item->next) {
+        gp_layer_kind *kind = &plan->of[i];
+        double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (!(value >= 0 && value <= most)) {
+            gp_argue_text(gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key), "what", key);
+            return;
+        }
+        *(int64_t *)(void *)((char *)kind + offset) = (int64_t)value;
+        if (value > 0 || offset == offsetof(gp_layer_kind, extra_params)) continue;
+        if (offset != offsetof(gp_layer_kind, ffn)) kind->attention = GP_ATTENTION_NONE;
+        else if (kind->feed_forward == GP_FFN_DENSE) kind->feed_forward = GP_FFN_NONE;
+    }
+}
+
+void gp_plan_per_layer(gp_config_reader *reader, gp_layer_plan *plan) {
+    static const struct {
+        const char *key;
+        size_t offset;
+    } lists[] = {
+        {"num_attention_heads_per_layer", offsetof(gp_layer_kind, heads)},
+        {"num_key_value_heads_per_layer", offsetof(gp_layer_kind, kv_heads)},
+        {"intermediate_size_per_layer", offsetof(gp_layer_kind, ffn)},
+        {"extra_params_per_layer", offsetof(gp_layer_kind, extra_params)},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        take_per_layer(reader, lists[i].key, lists[i].offset, plan);
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        const gp_layer_kind *kind = &plan->of[i];
+        if (kind->heads == 0 || kind->kv_heads == 0 || kind->heads % kind->kv_heads == 0) continue;
+        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "num_key_value_heads_per_layer");
+        gp_argue_text(row, "what", "num_key_value_heads_per_layer");
+        gp_argue_number(row, "value", (double)kind->kv_heads);
+        return;
+    }
 }
 
 void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan) {

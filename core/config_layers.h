@@ -26,6 +26,10 @@ void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan);
 /* Layers whose index (from `base`) is in the list under `key` get `attention`; false when there is no list. */
 bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, bool *listed, int64_t count);
 
+/* Numbers that differ from layer to layer, in lists beside the model's own number: num_attention_heads_per_layer and so
+ * on, as importers write them. A layer of no heads has no attention, one of no width no feed-forward block. */
+void gp_plan_per_layer(gp_config_reader *reader, gp_layer_plan *plan);
+
 /* Experts under any of their names, and which layers have them: all from `first` on, every `step`-th. */
 bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
 /* Latent attention's dimensions; every layer gets it. */

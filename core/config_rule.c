@@ -58,6 +58,7 @@ static const struct {
     {"qwen3_5_text", gp_rule_qwen3_next},
     {"qwen3_5_moe_text", gp_rule_qwen3_next},
     {"minimax", gp_rule_minimax},
+    {"gguf", gp_rule_stated},
     {"kimi_linear", gp_rule_kimi_linear},
 };
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cJSON.h"
+#include "config.h"
+#include "gguf_structure.h"
 
 /* What the tensors of a file say about biases and norms, each under the key of its family's config. */
 enum {
@@ -176,6 +178,12 @@ static void put_number(maker *to, const char *key, const char *name) {
         cJSON_AddItemToArray(list, cJSON_CreateNumber((double)gp_gguf_whole(entry, i, 0)));
 }
 
+/* Prediction modules are blocks of the file behind the layers. */
+static void put_layers(maker *to) {
+    uint64_t blocks = number_of(to, "block_count", 0), modules = number_of(to, "nextn_predict_layers", 0);
+    if (modules > 0 && modules < blocks) put(to, "num_hidden_layers", blocks - modules);
+}
+
 /* The token table's rows, which also hold what the tokenizer leaves unused. */
 static uint64_t vocabulary(const maker *from) {
     const gp_gguf_tensor *table = gp_gguf_tensor_find(from->gguf, "token_embd.weight");
@@ -316,6 +324,7 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     unsigned reads = find_family(&to);
     cJSON_AddStringToObject(to.config, "model_type", to.model_type);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) put_number(&to, numbers[i].key, numbers[i].name);
+    put_layers(&to);
     put(&to, "vocab_size", vocabulary(&to));
     put_head_size(&to);
     put_latent(&to);
@@ -325,5 +334,6 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     put_hybrid(&to);
     put_biases(&to, reads);
     put_switch(&to, "tie_word_embeddings", !has(&to, "output.weight"));
+    if (!gp_config_knows(to.model_type)) gp_gguf_structure(gguf, architecture, to.config);
     return to.config;
 }
