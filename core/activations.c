@@ -24,6 +24,7 @@ enum {
     ELEMENTWISE_GELU = 1 << 14, FUSED_GELU = 1 << 15,
     MEAN_INPUT = 1 << 17, /* the norm's mean keeps its input (PyTorch before 2.0) */
     FUSED_QKV = 1 << 18, /* values are a view of the product that holds queries and keys before their rotation too */
+    CONTEXT = 1 << 20,   /* context parallelism of Transformer Engine from 2.8 keeps the output before its exchange too */
     SCALED = 1 << 19,    /* a trained scale keeps the output of every matrix product */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
@@ -68,6 +69,7 @@ static const tensor tensors[] = {
     {WIDTH_OUTPUT, {2, 4, 2}, FLASH, OPS},
     {WIDTH_OUTPUT, {2, 4, 2}, SCORES | INPUTS, OPS},
     {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
+    {WIDTH_OUTPUT, {2, 4, 2}, FLASH | CONTEXT, 0},
     {WIDTH_QUERY, {2, 4, 2}, FUSED_QKV, 0},
     {WIDTH_KV, {2, 4, 2}, FUSED_QKV, 0},
     /* Adapter v2 (github.com/Lightning-AI/litgpt litgpt/adapter_v2.py): scale * (product + bias). */
@@ -122,7 +124,8 @@ static const tensor tensors[] = {
 };
 enum { TENSOR_COUNT = sizeof tensors / sizeof tensors[0] };
 
-static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp_recipe *recipe) {
+static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp_layout *layout) {
+    const gp_recipe *recipe = &layout->recipe;
     bool fused = recipe->kernels == GP_KERNELS_FUSED;
     bool dropout = gp_known(job, GP_FIELD_DROPOUT) && gp_real(job, GP_FIELD_DROPOUT) > 0;
     unsigned bits = fused ? FUSED : EAGER;
@@ -132,6 +135,7 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->expanded_kv ? EXPANDED : NATIVE_GQA;
     bits |= gp_is_adapter(job) ? FROZEN : TRAINED;
     if (recipe->scales_outputs) bits |= TRAINED | SCALED;
+    if (layout->cp > 1 && recipe->framework->main_gradients) bits |= CONTEXT;
     if (recipe->framework->fused_qkv) bits |= FUSED_QKV;
     bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
     if (!gp_is_adapter(job) || recipe->keeps_inputs) bits |= INPUTS;
@@ -258,7 +262,7 @@ static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, cons
     const gp_shape *shape = &model->shape;
     double widths[WIDTH_COUNT];
     set_widths(shape, kind, layout, widths);
-    unsigned conditions = conditions_of(job, shape, recipe);
+    unsigned conditions = conditions_of(job, shape, layout);
     double norms = shape->norms_per_layer > 0 ? shape->norms_per_layer : 0;
     double all = 0, core = 0, ops = 0;
     for (int i = 0; i < TENSOR_COUNT; i++) {

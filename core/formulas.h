@@ -22,6 +22,7 @@ extern const gp_formula *const gp_formulas_textbook[];
 
 /* formulas_state.c. `shards`: data-parallel ranks that divide the state, 1 = whole on each. */
 gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards);
+gp_amount gp_scales_amount(double linear_params, double scale_bits);
 gp_amount gp_gradients_amount(double params, double bytes_per_param, double shards);
 gp_amount gp_master_amount(double params, double bytes_per_param, double shards);
 gp_amount gp_optimizer_amount(double matrix_params, double matrix_bytes, double other_params, double other_bytes,

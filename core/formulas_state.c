@@ -36,6 +36,15 @@ gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe
     return GP_AMOUNT(weights, (linear * linear_bits + other * other_bits) / 8 / shards, terms);
 }
 
+static const gp_formula scales = {
+    "weights.scales", "linear_params * scale_bits / 8",
+    "github.com/bitsandbytes-foundation/bitsandbytes bitsandbytes/functional.py QuantState: scales of blocks are no "
+    "parameters, so FSDP leaves them whole on every GPU"};
+gp_amount gp_scales_amount(double linear_params, double scale_bits) {
+    const gp_term terms[] = {{"linear_params", linear_params}, {"scale_bits", scale_bits}};
+    return GP_AMOUNT(scales, linear_params * scale_bits / 8, terms);
+}
+
 /* A state that takes the same bytes for every parameter and is divided among the data-parallel ranks. */
 static gp_amount per_param(const gp_formula *formula, double params, double bytes_per_param, double shards) {
     const gp_term terms[] = {{"params", params}, {"bytes_per_param", bytes_per_param}, {"shards", shards}};
@@ -165,7 +174,7 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 }
 
 const gp_formula *const gp_formulas_state[] = {
-    &weights, &weights_average, &weights_file, &gradients, &master_weights, &optimizer, &optimizer_factored,
+    &weights, &weights_average, &weights_file, &scales, &gradients, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
     &gather_stage, &gathered_sequence, &gradient_dummies, NULL,
 };

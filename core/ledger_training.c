@@ -1,5 +1,7 @@
 /* ledger_training.c: one stage of a training step. Weights, master copy and states are there throughout; activations
  * from forward to backward; logits around the loss; gradients from backward on, or always where they are accumulated. */
+#include <math.h>
+
 #include "activations.h"
 #include "formulas.h"
 #include "ledger.h"
@@ -133,16 +135,28 @@ static void add_full_states(const gp_job *job, const gp_model *model, const stat
 }
 
 /* ZeRO-1 and -2 leave frozen weights whole on every rank, and ZeRO-3 cannot divide a packed tensor; FSDP can, once it
- * is stored in a type that it knows (bitsandbytes quant_storage). */
+ * is stored in a type that it knows (bitsandbytes quant_storage), but not the scales beside it. */
+static void add_frozen_weights(const states *s, gp_stage_ledger *ledger) {
+    gp_recipe recipe = *s->recipe;
+    bool divides = !recipe.packed_frozen || recipe.shards_packed;
+    double shards = divides ? s->shards[3] : 1, scale_bits = 0;
+    if (recipe.packed_frozen && (shards > 1 || recipe.weights_on_host)) {
+        scale_bits = recipe.linear_bits - floor(recipe.linear_bits);
+        recipe.linear_bits -= scale_bits;
+        gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_scales_amount((double)s->share->linear_params, scale_bits),
+                         spread_states);
+    }
+    place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, &recipe, shards), recipe.weights_on_host);
+}
+
 static void add_adapter_states(const states *s, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
-    double frozen_shards = recipe->packed_frozen && !recipe->shards_packed ? 1 : s->shards[3];
-    place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, frozen_shards), recipe->weights_on_host);
+    add_frozen_weights(s, ledger);
     int zero = s->layout->zero;
     double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 ? recipe->gradient_bytes : 0);
     double all = recipe->adapter_bytes + recipe->gradient_bytes + recipe->master_bytes + recipe->optimizer_bytes;
     gp_amount adapters = gp_adapter_amount((double)s->share->adapter_params, kept, all - kept, s->shards[1]);
-    gp_ledger_append(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, spread_states);
+    place(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, recipe->weights_on_host);
 }
 
 /* A pipeline under FSDP gathers its weights once for all micro-batches, and sums whole gradients until the last. */
@@ -156,15 +170,19 @@ static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger 
 }
 
 /* What ZeRO-3 and FSDP hold whole for a moment: two layers while one is computed, and at the ends the embedding or the
- * output matrix, a unit of its own. Frozen weights have no gradients. */
+ * output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
+ * have no gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
     bool frozen = gp_is_adapter(job);
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
     double gradient = frozen ? 0 : s->recipe->reduce_bytes;
-    double end = (double)(s->share->head_params > 0 ? s->share->head_params : s->share->embedding_params);
+    bool separate = s->recipe->framework->separate_ends;
+    double head = (double)s->share->head_params, embedding = (double)s->share->embedding_params;
+    double end = separate && head > 0 ? head : separate ? embedding : head + embedding;
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD | REDUCE,
                      gp_gather_layers_amount((double)s->share->layer_params, 2, weight, gradient), spread_buffers);
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2), spread_buffers);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, separate ? LOSS : FORWARD | LOSS | BACKWARD,
+                     gp_gather_ends_amount(end, 2), spread_buffers);
 }
 
 /* Transformer Engine's fused weight gradients leave one 16-bit tensor per distinct matrix shape on the rank. */
@@ -223,7 +241,7 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
     double chunks = recipe->loss == GP_LOSS_CHUNKED ? 8 : 1;
     gp_amount amount = gp_logits_amount(tokens, vocab, recipe->logit_bytes, tp, chunks);
     gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
-    if (layout->sequence_parallel && layout->tp > 1 && !recipe->framework->main_gradients)
+    if (layout->sequence_parallel && layout->tp > 1)
         gp_ledger_append(ledger, GP_ITEM_WORKSPACE, LOSS,
                          gp_gathered_sequence_amount(tokens, (double)model->shape.hidden, recipe->activation_bytes),
                          spread_activations);

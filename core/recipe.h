@@ -34,6 +34,7 @@ typedef struct {
     bool fsdp;                  /* shards with PyTorch's FSDP, which gathers and reduces on streams of its own */
     bool fused_qkv;             /* values are a view that keeps the whole product of queries, keys and values alive */
     bool adapter_dropout;       /* adapters drop inputs out unless told otherwise */
+    bool separate_ends;         /* embedding and output matrix are units of their own, let go like a layer (FSDP2) */
     bool splits_batch;          /* a pipeline's micro-batches are parts of what the job calls one */
 } gp_framework;
 
