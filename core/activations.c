@@ -25,6 +25,7 @@ enum {
     MEAN_INPUT = 1 << 17, /* the norm's mean keeps its input (PyTorch before 2.0) */
     FUSED_QKV = 1 << 18, /* values are a view of the product that holds queries and keys before their rotation too */
     CONTEXT = 1 << 20,   /* context parallelism of Transformer Engine from 2.8 keeps the output before its exchange too */
+    WIDE_CASTS = 1 << 21, /* 8-bit products, operator by operator */
     SCALED = 1 << 19,    /* a trained scale keeps the output of every matrix product */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
@@ -72,6 +73,11 @@ static const tensor tensors[] = {
     {WIDTH_OUTPUT, {2, 4, 2}, FLASH | CONTEXT, 0},
     {WIDTH_QUERY, {2, 4, 2}, FUSED_QKV, 0},
     {WIDTH_KV, {2, 4, 2}, FUSED_QKV, 0},
+    /* 8-bit products without a compiler (github.com/pytorch/ao torchao/float8/float8_scaling_utils.py): of each input
+     * the scaled copy in 16 bits, which the clamp keeps, and the 8-bit one. Five of them have the hidden width. */
+    {WIDTH_HIDDEN, {15, 15, 15}, WIDE_CASTS, OPS},
+    {WIDTH_OUTPUT, {3, 3, 3}, WIDE_CASTS, OPS},
+    {WIDTH_FFN, {3, 3, 3}, WIDE_CASTS, OPS},
     /* Adapter v2 (github.com/Lightning-AI/litgpt litgpt/adapter_v2.py): scale * (product + bias). */
     {WIDTH_QUERY, {2, 4, 2}, SCALED, 0},
     {WIDTH_KV, {2, 4, 2}, SCALED, 0},
@@ -134,6 +140,7 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->flash ? FLASH : SCORES;
     bits |= recipe->expanded_kv ? EXPANDED : NATIVE_GQA;
     bits |= gp_is_adapter(job) ? FROZEN : TRAINED;
+    if (recipe->wide_casts) bits |= WIDE_CASTS;
     if (recipe->scales_outputs) bits |= TRAINED | SCALED;
     if (layout->cp > 1 && recipe->framework->main_gradients) bits |= CONTEXT;
     if (recipe->framework->fused_qkv) bits |= FUSED_QKV;
@@ -280,11 +287,9 @@ static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, cons
     layer.checkpoint = (recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4) * widths[WIDTH_HIDDEN];
     layer.working = working_bytes(recipe, widths, conditions);
     layer.ends = end_bytes(recipe, widths, conditions);
-    gp_recompute policy = gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE)
-                                                            : GP_RECOMPUTE_NONE;
     layer.kept = layer.live;
-    if (policy == GP_RECOMPUTE_FULL) layer.kept = layer.checkpoint;
-    if (policy == GP_RECOMPUTE_SELECTIVE) layer.kept = recipe->core_only ? layer.live - core : ops + adapters;
+    if (recipe->recompute == GP_RECOMPUTE_FULL) layer.kept = recipe->checkpoints_on_host ? 0 : layer.checkpoint;
+    if (recipe->recompute == GP_RECOMPUTE_SELECTIVE) layer.kept = recipe->core_only ? layer.live - core : ops + adapters;
     return layer;
 }
 

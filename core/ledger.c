@@ -62,30 +62,15 @@ static void sum_phases(gp_stage_ledger *ledger) {
     }
 }
 
-static uint64_t most_allocated(const gp_stage_ledger *ledger, gp_phase *when) {
+uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
     uint64_t sums[GP_PHASE_COUNT] = {0}, peak = 0;
     for (int i = 0; i < ledger->count; i++) {
         const gp_allocation *row = &ledger->allocations[i];
         if (!outside_allocator(row->id)) add_to_phases(sums, row->phases, row->amount.bytes);
     }
-    *when = GP_PHASE_LOAD;
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-        if (sums[phase] <= peak) continue;
-        peak = sums[phase];
-        *when = (gp_phase)phase;
-    }
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
+        if (sums[phase] > peak) peak = sums[phase];
     return peak;
-}
-
-uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
-    gp_phase when;
-    return most_allocated(ledger, &when);
-}
-
-gp_phase gp_ledger_allocated_phase(const gp_stage_ledger *ledger) {
-    gp_phase when;
-    most_allocated(ledger, &when);
-    return when;
 }
 
 /* The items' errors are taken as independent, so their half-widths add as squares. */

@@ -37,6 +37,7 @@ static states states_of(const gp_job *job, const gp_layout *layout, const gp_sta
     states s = {.layout = layout, .recipe = &layout->recipe, .share = share};
     double ranks = (double)layout->dp * (double)layout->cp;
     for (int stage = 1; stage <= 3; stage++) s.shards[stage] = layout->zero >= stage ? ranks : 1;
+    if (layout->recipe.fsdp) s.shards[3] = s.shards[2];
     s.params = (double)gp_add(share->linear_params, share->other_params);
     s.matrix_params = (double)share->linear_params;
     if (!is_block_wise(job)) return s;
@@ -69,6 +70,7 @@ static states states_of_part(const gp_job *job, const gp_layout *layout, const g
     if (!experts) return s;
     for (int stage = 1; stage <= 3; stage++)
         s.shards[stage] = layout->zero >= stage ? (double)part->expert_ranks : 1;
+    if (layout->recipe.fsdp) s.shards[3] = s.shards[2];
     return s;
 }
 
@@ -159,28 +161,35 @@ static void add_adapter_states(const states *s, gp_stage_ledger *ledger) {
     place(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, recipe->weights_on_host);
 }
 
-/* A pipeline under FSDP gathers its weights once for all micro-batches, and sums whole gradients until the last. */
-static bool stays_gathered(const states *s) { return s->layout->pp > 1 && s->recipe->streams && s->shards[3] > 1; }
+/* FSDP that does not reshard after forward (its kind of ZeRO-2) holds its weights whole from there on. So does a
+ * pipeline under FSDP, for all micro-batches, and sums whole gradients until the last. */
+static bool stays_gathered(const states *s) {
+    return s->recipe->fsdp && s->shards[3] > 1 && (s->layout->pp > 1 || s->layout->zero == 2);
+}
 
 static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
-    bool frozen = gp_is_adapter(job);
+    bool sums = s->layout->pp > 1 && !gp_is_adapter(job);
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | LOSS | BACKWARD | REDUCE,
-                     gp_gather_stage_amount(s->params, weight, frozen ? 0 : s->recipe->gradient_bytes), spread_buffers);
+                     gp_gather_stage_amount(s->params, weight, sums ? s->recipe->gradient_bytes : 0), spread_buffers);
 }
 
 /* What ZeRO-3 and FSDP hold whole for a moment: two layers while one is computed, and at the ends the embedding or the
  * output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
  * have no gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
-    bool frozen = gp_is_adapter(job);
+    bool frozen = gp_is_adapter(job), separate = s->recipe->framework->separate_ends;
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
     double gradient = frozen ? 0 : s->recipe->reduce_bytes;
-    bool separate = s->recipe->framework->separate_ends;
     double head = (double)s->share->head_params, embedding = (double)s->share->embedding_params;
     double end = separate && head > 0 ? head : separate ? embedding : head + embedding;
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | BACKWARD | REDUCE,
-                     gp_gather_layers_amount((double)s->share->layer_params, 2, weight, gradient), spread_buffers);
+    double layer = (double)s->share->layer_params;
+    gp_amount layers = gp_gather_layers_amount(layer, 2, weight, gradient);
+    gp_amount ends = gp_gather_layers_amount(end, 1, 2, gradient);
+    bool ends_first = separate && head > 0 && ends.bytes > layers.bytes;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | REDUCE | (ends_first ? 0 : BACKWARD), layers,
+                     spread_buffers);
+    if (ends_first) gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD, ends, spread_buffers);
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, separate ? LOSS : FORWARD | LOSS | BACKWARD,
                      gp_gather_ends_amount(end, 2), spread_buffers);
 }
@@ -208,18 +217,24 @@ static double weight_copies(const gp_recipe *recipe, const gp_stage_share *share
     return 2 * ((double)share->linear_params + (double)share->head_params);
 }
 
+/* Where recomputation stops after some layers of a stage the others keep everything. */
+static double mean_kept(const gp_recipe *recipe, const gp_stage_share *share, const gp_layer_bytes *layer) {
+    double some = (double)recipe->recomputed_layers, all = (double)share->layers;
+    if (!(some > 0) || some >= all) return layer->kept;
+    return (some * layer->kept + (all - some) * layer->live) / all;
+}
+
 static void add_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
                             gp_stage_ledger *ledger) {
     const gp_stage_share *share = &ledger->share;
     gp_layer_bytes layer = gp_layer_activations(job, model, layout, share);
-    gp_recompute policy = gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE)
-                                                            : GP_RECOMPUTE_NONE;
+    gp_recompute policy = layout->recipe.recompute;
     double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
     double in_flight = (double)share->layers / (double)layout->vpp * (double)share->in_flight;
     double most = (double)share->layers * (double)layout->grad_accum;
     gp_kept_activations kept = {.tokens = tokens,
                                 .layers_in_flight = in_flight < most ? in_flight : most,
-                                .layer_bytes = layer.kept,
+                                .layer_bytes = mean_kept(&layout->recipe, share, &layer),
                                 .end_bytes = share->last ? layer.ends : 0,
                                 .weight_copies = weight_copies(&layout->recipe, share, policy)};
     gp_amount amount = gp_activations_amount(&kept, policy);
@@ -249,17 +264,22 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
     ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
 }
 
-/* What the pools of FSDP's streams hold, gathered weights and gradients, is not lent to the tensors of the peak. */
-static double idle_streams(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
+/* What FSDP's streams hold, gathered weights and gradients, lies in pools that are not lent to other tensors: beyond the
+ * peak of all together, the peaks of both kinds add up. */
+static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
     if (!recipe->streams) return 0;
-    uint64_t idle = 0;
-    unsigned peak = GP_PHASE_BIT(gp_ledger_allocated_phase(ledger));
+    uint64_t sums[2][GP_PHASE_COUNT] = {{0}}, most[2] = {0};
     for (int i = 0; i < ledger->count; i++) {
         const gp_allocation *row = &ledger->allocations[i];
         bool pooled = row->id == GP_ITEM_GRADIENTS || row->id == GP_ITEM_GATHER_BUFFERS;
-        if (pooled && (row->phases & peak) == 0) idle = gp_add(idle, row->amount.bytes);
+        for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+            if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
+            uint64_t *sum = &sums[pooled][phase];
+            *sum = gp_add(*sum, row->amount.bytes);
+            if (*sum > most[pooled]) most[pooled] = *sum;
+        }
     }
-    return (double)idle;
+    return (double)gp_sub_or_zero(gp_add(most[0], most[1]), gp_ledger_allocated(ledger));
 }
 
 /* Outside of what torch counts as allocated. Call after every item that it counts. */
@@ -269,7 +289,7 @@ static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
     if (recipe->on_host) return;
     gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, ALWAYS,
                      gp_fragmentation_amount(recipe->reserved, (double)gp_ledger_allocated(ledger),
-                                             idle_streams(recipe, ledger)),
+                                             idle_pools(recipe, ledger)),
                      spread_fragmentation);
     gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
     double groups = (layout->dp > 1) + (layout->tp > 1) + (layout->pp > 1) + (layout->cp > 1);

@@ -83,6 +83,11 @@ typedef struct {
     bool adapter_dropout;                /* inputs of adapters are dropped out */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
     double logit_bytes;                  /* per logit around the loss */
+    gp_recompute recompute;
+    int64_t recomputed_layers;           /* of a stage, where recomputation stops after some; 0 = all */
+    bool checkpoints_on_host;            /* what recomputation starts from is moved to the host */
+    bool wide_casts;                     /* 8-bit products without a compiler: each keeps the casts of its input */
+    bool fsdp;                           /* PyTorch's FSDP shards */
     double reserved;                     /* allocator: reserved over allocated, less 1 */
     bool streams;                        /* what is gathered and reduced has memory pools of its own */
     gp_loss loss;

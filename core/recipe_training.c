@@ -192,11 +192,36 @@ static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
 
 /* FSDP gathers and reduces on streams of its own, and PyTorch's allocator keeps a pool for each stream. A compiler that
  * has the collectives in its graph (SimpleFSDP) runs all on one stream. */
-static bool has_streams(const gp_job *job, const gp_framework *framework) {
-    const char *compile = gp_recipe_text(job, GP_FIELD_COMPILE);
+static void set_sharding(const gp_job *job, gp_recipe *recipe) {
+    const char *compile = gp_recipe_text(job, GP_FIELD_COMPILE), *fsdp = gp_recipe_text(job, GP_FIELD_FSDP);
     bool graph = strstr(compile, "SimpleFSDP") != NULL || strstr(compile, "graph") != NULL;
     bool shards = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
-    return shards && !graph && framework->fsdp;
+    bool named = gp_recipe_zero_of(fsdp) >= 2 && !recipe->framework->main_gradients;
+    recipe->fsdp = shards && (recipe->framework->fsdp || named);
+    recipe->streams = shards && !graph && recipe->framework->fsdp;
+    recipe->reserved = recipe->framework->reserved;
+    if (recipe->streams && recipe->kernels == GP_KERNELS_EAGER) recipe->reserved += 0.02;
+}
+
+static int64_t number_in(const char *text) {
+    int64_t number = 0;
+    while (*text != '\0' && (*text < '0' || *text > '9')) text++;
+    for (int digits = 0; *text >= '0' && *text <= '9' && digits < 6; digits++) number = 10 * number + (*text++ - '0');
+    return number;
+}
+
+/* "full block 21" (Megatron-LM recompute_method, recompute_num_layers): so many layers of a stage and no others; "full
+ * with saved ops" keeps little more than the layers' inputs; "offloaded": Unsloth's checkpoints on the host. */
+static void set_recompute(const gp_job *job, gp_recipe *recipe) {
+    const char *detail = gp_recipe_text(job, GP_FIELD_RECOMPUTE_DETAIL);
+    const char *offload = gp_recipe_text(job, GP_FIELD_OFFLOAD);
+    if (gp_known(job, GP_FIELD_RECOMPUTE)) recipe->recompute = (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE);
+    bool full = gp_begins_with(detail, "full") || gp_begins_with(detail, "recompute-block");
+    if (recipe->recompute == GP_RECOMPUTE_PARTIAL && full) recipe->recompute = GP_RECOMPUTE_FULL;
+    if (recipe->recompute != GP_RECOMPUTE_FULL) return;
+    if (strstr(detail, "block ") != NULL) recipe->recomputed_layers = number_in(detail);
+    recipe->checkpoints_on_host = strstr(detail, "offload") != NULL || strstr(offload, "activation") != NULL ||
+                                  strstr(offload, "residual") != NULL;
 }
 
 /* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
@@ -264,8 +289,10 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     recipe->elementwise_gelu = recipe->framework->hugging_face && recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     recipe->logit_bytes = logit_bytes_of(job, recipe);
-    recipe->streams = has_streams(job, recipe->framework);
-    recipe->reserved = recipe->framework->reserved;
+    set_sharding(job, recipe);
+    set_recompute(job, recipe);
+    bool narrow = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP8);
+    recipe->wide_casts = narrow && recipe->kernels == GP_KERNELS_EAGER && !recipe->framework->main_gradients;
     recipe->shards_packed = gp_begins_with(recipe->framework->name, "fsdp");
     recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
                                                                   : recipe->framework == &frameworks[0];
