@@ -60,6 +60,13 @@ void gp_derive_framework(gp_job *job) {
     gp_set_choice(job, GP_FIELD_FRAMEWORK, name, GP_DERIVED);
 }
 
+/* torchtitan's trainer computes the loss in chunks unless it is told otherwise. */
+static void derive_loss(gp_job *job) {
+    bool open = gp_origin_of(job, GP_FIELD_LOSS) == GP_DEFAULT || gp_origin_of(job, GP_FIELD_LOSS) == GP_DERIVED;
+    if (!open || gp_origin_of(job, GP_FIELD_FRAMEWORK) != GP_GIVEN) return;
+    if (gp_choice_is(job, GP_FIELD_FRAMEWORK, "torchtitan")) gp_set_choice(job, GP_FIELD_LOSS, "chunked", GP_DERIVED);
+}
+
 /* A named way of FSDP is a ZeRO stage. */
 static void derive_sharding(gp_job *job) {
     const char *fsdp = job->settings[GP_FIELD_FSDP].text;
@@ -175,6 +182,7 @@ void gp_derive_job(gp_job *job, const gp_device *device, gp_diagnostics *diagnos
     derive_precision(job, device, diagnostics);
     derive_attention(job, device, diagnostics);
     gp_derive_framework(job);
+    derive_loss(job);
     derive_sharding(job);
 }
 
@@ -218,7 +226,7 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     derive_whole(job, train ? GP_FIELD_PP : GP_FIELD_INFER_PP, layout->pp);
     derive_whole(job, train ? GP_FIELD_DP : GP_FIELD_INFER_DP, layout->dp);
     if (!train) return;
-    derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum);
+    derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum / layout->batch_parts);
     derive_whole(job, GP_FIELD_GLOBAL_BATCH, layout->global_batch);
     derive_whole(job, GP_FIELD_SEQUENCE_PARALLEL, layout->sequence_parallel);
     if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK))

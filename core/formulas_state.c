@@ -164,6 +164,15 @@ gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, doubl
     return GP_AMOUNT(gather_buckets, buckets * elements * element_bytes, terms);
 }
 
+static const gp_formula flat_copy = {
+    "workspace.flat_copy", "params * bytes_per_param",
+    "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py: parameters are flattened into one buffer "
+    "before each rank keeps its part; fp32 as they were loaded"};
+gp_amount gp_flat_copy_amount(double params, double bytes_per_param) {
+    const gp_term terms[] = {{"params", params}, {"bytes_per_param", bytes_per_param}};
+    return GP_AMOUNT(flat_copy, params * bytes_per_param, terms);
+}
+
 static const gp_formula gradient_dummies = {
     "workspace.weight_gradients", "distinct_params * element_bytes",
     "github.com/NVIDIA/TransformerEngine transformer_engine/pytorch/module/base.py: dummy weight gradients, one per "
@@ -176,5 +185,5 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_average, &weights_file, &scales, &gradients, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
-    &gather_stage, &gathered_sequence, &gradient_dummies, NULL,
+    &gather_stage, &gathered_sequence, &flat_copy, &gradient_dummies, NULL,
 };

@@ -117,9 +117,11 @@ static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_fi
 /* torchtitan cuts the batch of a GPU into as many micro-batches as its pipeline has stages
  * (pipeline_parallel_microbatches), or into single sequences where that does not go. */
 static void split_batch(gp_layout *layout) {
+    layout->batch_parts = 1;
     if (!layout->recipe.framework->splits_batch || layout->pp == 1) return;
     int64_t parts = product(layout->pp, layout->vpp);
     if (layout->micro_batch % parts != 0) parts = layout->micro_batch;
+    layout->batch_parts = parts;
     layout->grad_accum = product(layout->grad_accum, parts);
     layout->micro_batch /= parts;
 }

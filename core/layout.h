@@ -10,6 +10,7 @@ typedef struct {
     int zero;                    /* 0 … 3, training */
     bool sequence_parallel;
     int64_t micro_batch, grad_accum, global_batch, seq_len;
+    int64_t batch_parts;         /* micro-batches that a pipeline makes of one of the job's; counted in grad_accum */
     int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
 } gp_layout;

@@ -125,7 +125,7 @@ static void add_full_states(const gp_job *job, const gp_model *model, const stat
     unsigned alive = gradient_phases(s->layout);
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, s->shards[3]), recipe->weights_on_host);
     place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(s->params, recipe->gradient_bytes, s->shards[2]),
-          false);
+          recipe->gradients_on_host);
     if (recipe->master_bytes > 0)
         place(ledger, GP_ITEM_MASTER_WEIGHTS, ALWAYS, gp_master_amount(s->params, recipe->master_bytes, s->shards[1]),
               recipe->master_on_host);
@@ -203,6 +203,14 @@ static void add_gradient_dummies(const states *s, gp_stage_ledger *ledger) {
     double layer = ((double)(s->share->linear_params - experts) + same) / (double)s->share->layers;
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | LOSS | REDUCE | FORWARD,
                      gp_gradient_dummies_amount(layer + (double)s->share->head_params, 2), spread_buffers);
+}
+
+/* Before ZeRO-1 and -2 divide the states they lay all parameters end to end. */
+static void add_flat_copy(const states *s, gp_stage_ledger *ledger) {
+    int zero = s->layout->zero;
+    if (!s->recipe->framework->buckets || s->recipe->framework->main_gradients || zero < 1 || zero > 2) return;
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, GP_PHASE_BIT(GP_PHASE_LOAD), gp_flat_copy_amount(s->params, 4),
+                     spread_buffers);
 }
 
 static void add_buckets(const states *s, gp_stage_ledger *ledger) {
@@ -321,6 +329,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_gathered(job, &s, ledger);
     else
         add_buckets(&s, ledger);
+    if (!gp_is_adapter(job)) add_flat_copy(&s, ledger);
     add_gradient_dummies(&s, ledger);
     add_activations(job, model, layout, ledger);
     add_logits(model, layout, ledger);

@@ -26,6 +26,8 @@ typedef struct {
     double reserved;            /* allocator: reserved over allocated, less 1 */
     bool fp32_weights;          /* 16-bit pretraining keeps fp32 parameters and casts them when it gathers */
     bool main_gradients;        /* gradients live in one fp32 buffer through the whole step */
+    bool loads_fp32;            /* what is trained whole stays as it was loaded, in fp32 */
+    bool sums_apart;            /* bf16 gradients are summed in an fp32 copy, fp16 ones in place (DeepSpeed's pipeline) */
     bool master_weights;        /* 16-bit full training keeps an fp32 copy in the optimizer */
     bool buckets;               /* flat buffers for reducing and gathering (DeepSpeed) */
     bool hugging_face;          /* the Trainer of transformers on accelerate */
@@ -73,7 +75,7 @@ typedef struct {
     bool expanded_kv, elementwise_gelu, mean_keeps_input;
     bool foreach_temporaries;            /* the optimizer step makes lists of temporaries */
     bool factored_optimizer;             /* states grow with rows + columns, not with their product */
-    bool optimizer_on_host, master_on_host, weights_on_host;
+    bool optimizer_on_host, master_on_host, weights_on_host, gradients_on_host;
     bool flash;                          /* attention keeps no score matrix */
     bool packed_frozen, shards_packed;   /* frozen weights in a packed format; whether ZeRO-3 can divide them */
     bool keeps_inputs;                   /* products with packed weights keep their input (bitsandbytes MatMul4Bit) */

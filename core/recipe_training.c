@@ -6,7 +6,7 @@
 /* One row per choice of train.framework, in its order. `reserved` is the allocator's surplus over what torch counts as
  * allocated: Megatron 1.03-1.09 (median 1.04 of 43 runs), FSDP2 1.20, FSDP1 1.27-1.36. */
 static const gp_framework frameworks[] = {
-    {.name = "hf-trainer", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "hf-trainer", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true, .loads_fp32 = true},
     {.name = "megatron", .kernels = GP_KERNELS_FUSED, .reserved = 0.04, .main_gradients = true, .master_weights = true, .separate_ends = true},
     {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .master_weights = true, .buckets = true, .hugging_face = true, .separate_ends = true},
     {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .master_weights = true, .holds_logits = true, .fsdp = true},
@@ -18,10 +18,10 @@ static const gp_framework frameworks[] = {
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fp32_weights = true, .fsdp = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .hugging_face = true},
     {.name = "axolotl", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
-    {.name = "llama-factory", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true},
+    {.name = "llama-factory", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .hugging_face = true, .loads_fp32 = true},
     {.name = "unsloth", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .hugging_face = true},
     {.name = "llmq", .kernels = GP_KERNELS_FUSED, .reserved = 0.02},
-    {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .main_gradients = true, .master_weights = true, .buckets = true, .separate_ends = true},
+    {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.12, .main_gradients = true, .master_weights = true, .buckets = true, .separate_ends = true, .sums_apart = true},
     {.name = "fsdp-qlora", .kernels = GP_KERNELS_EAGER, .reserved = 0.13, .holds_logits = true, .fsdp = true},
     {.name = "nemo-automodel", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .fsdp = true, .separate_ends = true},
     {.name = "maxtext", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .fp32_weights = true},
@@ -72,6 +72,9 @@ static double weight_bytes(const gp_job *job, const gp_framework *framework) {
     bool pretrain = gp_task_of(job) == GP_PRETRAIN;
     /* accelerate stores what FSDP trains in fp32 whenever mixed precision is on. */
     bool upcast = framework->hugging_face && gp_recipe_text(job, GP_FIELD_FSDP)[0] != '\0' && !gp_is_adapter(job);
+    /* from_pretrained loads in fp32, and the Trainer's bf16 and fp16 are autocast. */
+    bool sixteen = gp_known(job, GP_FIELD_MASTER_WEIGHTS) && gp_whole(job, GP_FIELD_MASTER_WEIGHTS) == 0;
+    upcast = upcast || (framework->loads_fp32 && !sixteen && !gp_is_adapter(job));
     if (!gp_known(job, GP_FIELD_TRAIN_WEIGHTS))
         return fp32_compute || upcast || (framework->fp32_weights && pretrain) ? 4 : 2;
     int64_t choice = gp_whole(job, GP_FIELD_TRAIN_WEIGHTS);
@@ -138,6 +141,8 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     recipe->gradient_bytes = framework->main_gradients && !adapter ? 4 : stored < 2 ? 2 : stored;
     if (gp_begins_with(gradient, "bf16") || gp_begins_with(gradient, "fp16")) recipe->gradient_bytes = 2;
     if (gp_begins_with(gradient, "fp32")) recipe->gradient_bytes = 4;
+    bool half = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP16);
+    if (framework->sums_apart && !adapter) recipe->gradient_bytes = half ? 2 : 6;
     bool narrow = optimizer->follows_weights && recipe->master_bytes <= 0 && stored < 4;
     recipe->optimizer_bytes = narrow ? 2.0 * optimizer->states : optimizer->bytes;
     recipe->textbook_state = textbook_state_of(job, optimizer->textbook_bytes);
@@ -145,15 +150,19 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     recipe->optimizer_on_host = optimizer->on_host;
 }
 
-/* A text beyond the list is read for what it names. */
+/* A text beyond the list is read for what it names: "offload-opt-m", "offload-master" and "offload-gradients" are
+ * LLMQ's. DeepSpeed and FSDP update offloaded states on the host, so gradients go there as they are made. */
 static void set_offload(const gp_job *job, gp_recipe *recipe) {
     const char *text = gp_recipe_text(job, GP_FIELD_OFFLOAD);
     int64_t choice = gp_known(job, GP_FIELD_OFFLOAD) ? gp_whole(job, GP_FIELD_OFFLOAD) : 0;
+    bool free_text = choice < 0, own_step = free_text && strstr(text, "opt-m") != NULL;
     bool both = choice == GP_CHOICE_OFFLOAD_OPTIMIZER_AND_PARAM || choice == GP_CHOICE_OFFLOAD_PARAMS_AND_OPTIMIZER;
-    bool optimizer = both || choice == GP_CHOICE_OFFLOAD_OPTIMIZER || (choice < 0 && strstr(text, "optim") != NULL);
-    bool params = both || choice == GP_CHOICE_OFFLOAD_PARAMS || (choice < 0 && strstr(text, "param") != NULL);
+    bool optimizer = both || choice == GP_CHOICE_OFFLOAD_OPTIMIZER || own_step ||
+                     (free_text && strstr(text, "optim") != NULL);
+    bool params = both || choice == GP_CHOICE_OFFLOAD_PARAMS || (free_text && strstr(text, "param") != NULL);
     recipe->optimizer_on_host = recipe->optimizer_on_host || optimizer;
-    recipe->master_on_host = optimizer;
+    recipe->master_on_host = own_step ? strstr(text, "master") != NULL : optimizer;
+    recipe->gradients_on_host = own_step ? strstr(text, "gradients") != NULL : optimizer;
     recipe->weights_on_host = params;
 }
 
@@ -293,7 +302,7 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     set_recompute(job, recipe);
     bool narrow = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP8);
     recipe->wide_casts = narrow && recipe->kernels == GP_KERNELS_EAGER && !recipe->framework->main_gradients;
-    recipe->shards_packed = gp_begins_with(recipe->framework->name, "fsdp");
+    recipe->shards_packed = recipe->fsdp;
     recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
                                                                   : recipe->framework == &frameworks[0];
 }
