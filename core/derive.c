@@ -62,9 +62,8 @@ void gp_derive_framework(gp_job *job) {
 
 /* torchtitan's trainer computes the loss in chunks unless it is told otherwise. */
 static void derive_loss(gp_job *job) {
-    bool open = gp_origin_of(job, GP_FIELD_LOSS) == GP_DEFAULT || gp_origin_of(job, GP_FIELD_LOSS) == GP_DERIVED;
-    if (!open || gp_origin_of(job, GP_FIELD_FRAMEWORK) != GP_GIVEN) return;
-    if (gp_choice_is(job, GP_FIELD_FRAMEWORK, "torchtitan")) gp_set_choice(job, GP_FIELD_LOSS, "chunked", GP_DERIVED);
+    bool chunks = is_given(job, GP_FIELD_FRAMEWORK) && gp_choice_is(job, GP_FIELD_FRAMEWORK, "torchtitan");
+    derive_choice(job, GP_FIELD_LOSS, chunks ? "chunked" : "full");
 }
 
 /* A named way of FSDP is a ZeRO stage. */
