@@ -73,7 +73,12 @@ uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
     return peak;
 }
 
-/* The items' errors are taken as independent, so their half-widths add as squares. */
+static uint64_t half_width(double squares, double share, uint64_t peak_bytes) {
+    double whole = share * (double)peak_bytes;
+    return gp_bytes_from_double(sqrt(squares + whole * whole));
+}
+
+/* The items' errors, and that of the whole, are taken as independent, so their half-widths add as squares. */
 static void set_range(gp_stage_ledger *ledger) {
     double squares = 0;
     for (int i = 0; i < ledger->count; i++) {
@@ -82,9 +87,9 @@ static void set_range(gp_stage_ledger *ledger) {
         double half = row->spread * (double)row->amount.bytes;
         squares += half * half;
     }
-    uint64_t half_width = gp_bytes_from_double(sqrt(squares));
-    ledger->low_bytes = gp_sub_or_zero(ledger->peak_bytes, half_width);
-    ledger->high_bytes = gp_add(ledger->peak_bytes, half_width);
+    uint64_t peak = ledger->peak_bytes;
+    ledger->low_bytes = gp_sub_or_zero(peak, half_width(squares, ledger->below, peak));
+    ledger->high_bytes = gp_add(peak, half_width(squares, ledger->above, peak));
 }
 
 /* The course keeps 15 % of the card free: what it needs is its own sum over 0.85. */
@@ -97,6 +102,7 @@ static void set_textbook_range(gp_stage_ledger *ledger) {
 static void clear(gp_stage_ledger *ledger) {
     ledger->count = 0;
     ledger->phases = 0;
+    ledger->below = ledger->above = 0;
     ledger->peak_phase = GP_PHASE_LOAD;
     ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
     ledger->host_bytes = ledger->saved_bytes = 0;

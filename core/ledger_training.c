@@ -16,7 +16,7 @@ enum {
 
 /* Half-widths of the 90 % range, relative to an item's bytes. */
 static const double spread_states = 0.005, spread_activations = 0.12, spread_logits = 0.15, spread_buffers = 0.30,
-                    spread_context = 0.40, spread_fragmentation = 1.0;
+                    spread_context = 0.40, spread_fragmentation = 0.7;
 
 static const double context_mib = 500;
 
@@ -317,6 +317,8 @@ static void add_divided_states(const gp_job *job, const gp_model *model, const g
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     states s = states_of(job, layout, &ledger->share);
     ledger->phases = ALWAYS;
+    ledger->below = layout->recipe.framework->below;
+    ledger->above = layout->recipe.framework->above;
     if (gp_is_adapter(job))
         add_adapter_states(&s, ledger);
     else if (!divides_experts(layout, &ledger->share) || is_block_wise(job))

@@ -24,6 +24,7 @@ typedef struct {
     const char *name;           /* as in the choices of train.framework */
     gp_kernels kernels;
     double reserved;            /* allocator: reserved over allocated, less 1 */
+    double below, above;        /* of the 90 % range: shares of a peak, beside the spread of its items */
     bool fp32_weights;          /* 16-bit pretraining keeps fp32 parameters and casts them when it gathers */
     bool main_gradients;        /* gradients live in one fp32 buffer through the whole step */
     bool loads_fp32;            /* what is trained whole stays as it was loaded, in fp32 */

@@ -8,9 +8,9 @@ const all = scores();
 const quantity = (id) => all.quantities.find((each) => each.id === id);
 
 /** Upper bounds of median and 90th percentile; they are only ever lowered. */
-const BOUNDS = {
-  train_memory: [0.093, 0.345],
-};
+const BOUNDS = { train_memory: [0.05, 0.18] };
+/** The same for the median of a group of training memory. */
+const GROUPS = { "fsdp-qlora": 0.06, liger: 0.06, litgpt: 0.03, "megatron-lm-ci": 0.06, "simumax-b200": 0.003, torchao: 0.09, torchtitan: 0.06 };
 
 for (const [id, [median, p90]] of Object.entries(BOUNDS)) {
   test(`${id}: median within ${100 * median} %, nine of ten within ${100 * p90} %`, () => {
@@ -19,6 +19,24 @@ for (const [id, [median, p90]] of Object.entries(BOUNDS)) {
     assert.ok(figures.p90 <= p90, `p90 ${figures.p90}`);
   });
 }
+
+test("training memory: the median of each group", () => {
+  const found = Object.fromEntries(quantity("train_memory").groups.map(({ name, median }) => [name, median]));
+  assert.deepEqual(Object.keys(found), Object.keys(GROUPS));
+  for (const [name, bound] of Object.entries(GROUPS)) assert.ok(found[name] <= bound, `${name}: ${found[name]}`);
+});
+
+test("training memory: the 90 % range holds nine of ten, and no more than that", () => {
+  const { coverage } = quantity("train_memory");
+  assert.ok(coverage >= 0.85 && coverage <= 0.95, `${coverage}`);
+});
+
+test("jobs that ran are not called too large, and jobs that ran out of memory are not called fitting", () => {
+  const { ran, oom } = all.verdicts.training;
+  const sum = (said) => said.fits + said.tight + said.no + said.none;
+  assert.ok(ran.no <= 0.03 * sum(ran), `${ran.no} of ${sum(ran)}`);
+  assert.ok(oom.no + oom.tight >= 0.8 * sum(oom), `${oom.no + oom.tight} of ${sum(oom)}`);
+});
 
 test("docs/accuracy.md and README.md say what `gpuplan score` says now: `make accuracy` renews them", () => {
   assert.equal(readFileSync(PAGE, "utf8"), pageOf(all));
