@@ -53,6 +53,7 @@ static const gp_family families[] = {
     /* Local and global layers. */
     {"gemma2", GP_NORM_RMS, 4, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
     {"gemma3_text", GP_NORM_RMS, 4, GP_GATED | GP_TIED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
+    {"gemma4_text", GP_NORM_RMS, 4, GP_GATED | GP_TIED | GP_QK_NORM | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
     {"gemma3n_text", GP_NORM_RMS, 4, GP_GATED | GP_TIED | GP_QK_NORM | GP_NO_FFN, 0, 0, 0, 256},
     {"cohere2", GP_NORM_LAYER_NO_BIAS, 1, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"olmo3", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
@@ -112,7 +113,7 @@ static const gp_family families[] = {
 static const struct {
     const char *model_type, *family;
 } names[] = {
-    {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"llama4", "llama4_text"}, {"mllama", "mllama_text_model"},
+    {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"gemma4", "gemma4_text"}, {"llama4", "llama4_text"}, {"mllama", "mllama_text_model"},
     {"mistral3", "mistral"}, {"ministral3", "mistral"}, {"ministral", "mistral"}, {"qwen2_vl", "qwen2"},
     {"qwen2_5_vl", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
     {"qwen3_vl", "qwen3"}, {"qwen3_vl_text", "qwen3"}, {"qwen3_vl_moe", "qwen3_moe"}, {"qwen3_vl_moe_text", "qwen3_moe"},

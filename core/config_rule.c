@@ -21,6 +21,7 @@ static const struct {
     {"gemma2", gp_rule_windows},
     {"gemma3_text", gp_rule_windows},
     {"gemma3n_text", gp_rule_gemma3n},
+    {"gemma4_text", gp_rule_gemma4},
     {"cohere2", gp_rule_windows},
     {"olmo3", gp_rule_windows},
     {"exaone4", gp_rule_windows},

@@ -95,6 +95,17 @@ static int64_t moonvit(gp_config_reader *vision, tower *t) {
     return t->layers * encoder_layer(h, t->ffn) + around + projector;
 }
 
+/* Gemma 4: four norms a layer, norms of queries and keys, positions by row and by column, and one matrix to the width of
+ * the language model. Bounds of clipped activations are no parameters. */
+static int64_t gemma4_vision(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, f = t->ffn, patch = bounded(vision, "patch_size", 1, 16, MOST);
+    int64_t positions = bounded(vision, "position_embedding_size", 1, 10240, WIDEST);
+    int64_t head = bounded(vision, "head_dim", 1, 64, WIDEST);
+    int64_t standard = gp_config_switch(vision, "standardize", false) ? 2 * h : 0;
+    int64_t layer = 4 * h * h + 3 * h * f + 4 * h + 2 * head;
+    return t->layers * layer + 3 * patch * patch * h + 2 * positions * h + standard + h * t->output;
+}
+
 typedef int64_t tower_count(gp_config_reader *vision, tower *t);
 static const struct {
     const char *model_type; /* of the whole model */
@@ -107,6 +118,7 @@ static const struct {
     {"qwen3_5", "hidden_size", "depth", "intermediate_size", qwen_vision},
     {"qwen3_5_moe", "hidden_size", "depth", "intermediate_size", qwen_vision},
     {"mistral3", "hidden_size", "num_hidden_layers", "intermediate_size", pixtral},
+    {"gemma4", "hidden_size", "num_hidden_layers", "intermediate_size", gemma4_vision},
     {"llama4", "hidden_size", "num_hidden_layers", "intermediate_size", llama4_vision},
     {"mllama", "hidden_size", "num_hidden_layers", "intermediate_size", mllama_vision},
     {"kimi_k25", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit},
@@ -124,11 +136,32 @@ static bool gemma3n_towers(const gp_config_reader *reader, gp_shape *shape) {
     return usual;
 }
 
+/* Gemma 4's conformer: two feed-forward blocks around attention with relative positions and a light convolution, behind
+ * two convolutions of stride 2. */
+static void gemma4_audio(gp_config_reader *reader, gp_shape *shape) {
+    char path[GP_PATH_BYTES];
+    gp_config_reader audio = gp_config_inside(reader, "audio_config", path);
+    int64_t h = bounded(&audio, "hidden_size", 1, 1024, WIDEST), heads = bounded(&audio, "num_attention_heads", 1, 8, WIDEST);
+    int64_t layers = bounded(&audio, "num_hidden_layers", 1, 12, MOST);
+    int64_t kernel = bounded(&audio, "conv_kernel_size", 1, 5, MOST);
+    int64_t output = bounded(&audio, "output_proj_dims", 1, 1536, WIDEST);
+    int64_t first = 128, second = 32;
+    int64_t feed_forward = 8 * h * h + 2 * h, attention = 5 * h * h + h / heads;
+    int64_t convolution = 3 * h * h + kernel * h + 2 * h;
+    int64_t front = 9 * first + first + 9 * first * second + second + first / 4 * second * h;
+    int64_t layer = 2 * feed_forward + attention + convolution + 3 * h;
+    shape->audio_params = layers * layer + front + h * output + output + output * shape->hidden;
+    reader->usable = reader->usable && audio.usable;
+}
+
 void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
     char path[GP_PATH_BYTES];
     const cJSON *type = gp_config_item(reader, "model_type");
     if (strcmp(shape->model_type, "gemma3n_text") == 0 && gemma3n_towers(reader, shape)) return;
-    if (cJSON_IsObject(gp_config_item(reader, "audio_config"))) shape->incomplete = true;
+    if (cJSON_IsObject(gp_config_item(reader, "audio_config"))) {
+        if (strcmp(shape->model_type, "gemma4_text") == 0) gemma4_audio(reader, shape);
+        else shape->incomplete = true;
+    }
     if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) return;
     gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
     size_t i = 0, known = sizeof towers / sizeof towers[0];

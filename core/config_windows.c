@@ -119,3 +119,47 @@ void gp_rule_gemma3n(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     shape->extra_params = rows * shape->layers * width + hidden * shape->layers * width + width +
                           2 * (streams - 1) * hidden * hidden;
 }
+
+/* Global layers of Gemma 4 have wider heads, fewer of them for keys, and may use one projection for keys and values. */
+static void widen_global(gp_config_reader *reader, gp_layer_plan *plan) {
+    int64_t head_dim = gp_config_whole(reader, "global_head_dim", 1, 512);
+    bool alike = gp_config_switch(reader, "attention_k_eq_v", false);
+    int64_t kv_heads = alike ? gp_config_whole(reader, "num_global_key_value_heads", 1, 0) : 0;
+    for (int64_t i = 0; i < plan->count; i++) {
+        if (plan->of[i].attention != GP_ATTENTION_FULL) continue;
+        plan->of[i].head_dim = head_dim;
+        plan->of[i].kv_heads = kv_heads;
+        plan->of[i].keys_are_values = alike;
+    }
+}
+
+/* Gemma 4 (github.com/huggingface/transformers modular_gemma4.py): one layer of six global; a scalar per layer; small
+ * members with an input of its own for each layer, and a last part that reuses an earlier cache, whose projections the
+ * files hold all the same and whose feed-forward block may be twice as wide; experts beside a dense block, with a
+ * scaled router and three more norms. */
+void gp_rule_gemma4(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    int64_t hidden = shape->hidden, width = gp_config_whole(reader, "hidden_size_per_layer_input", 0, 256);
+    int64_t rows = gp_config_whole(reader, "vocab_size_per_layer_input", 1, 262144);
+    int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 0);
+    bool wide = gp_config_switch(reader, "use_double_wide_mlp", false);
+    bool experts = gp_config_switch(reader, "enable_moe_block", false);
+    bool usual = width <= 65536 && hidden <= 65536 && rows <= 1 << 24 && shape->ffn <= 1 << 24;
+    if (!usual || shape->layers > GP_MAPPED_LAYERS) {
+        gp_config_unsupported(reader, "hidden_size_per_layer_input", "gemma4");
+        return;
+    }
+    if (!experts) shape->experts = (gp_experts){0};
+    shape->sliding_window = gp_config_whole(reader, "sliding_window", 1, 512);
+    if (!gp_plan_layer_types(reader, shape, plan)) gp_plan_windows(6, GP_ATTENTION_SLIDING, plan);
+    widen_global(reader, plan);
+    for (int64_t i = 0; i < plan->count; i++) {
+        gp_layer_kind *kind = &plan->of[i];
+        kind->feed_forward = experts ? GP_FFN_MOE_BESIDE_DENSE : GP_FFN_DENSE;
+        kind->extra_params = 1 + (width > 0 ? 2 * hidden * width + hidden : 0);
+        if (experts) kind->extra_params += 4 * hidden + shape->experts.count;
+        if (i < plan->count - sharing) continue;
+        kind->shares_kv = kind->keeps_projections = true;
+        if (wide) kind->ffn = 2 * shape->ffn;
+    }
+    if (width > 0) shape->extra_params = (rows + hidden) * shape->layers * width + width;
+}

@@ -116,6 +116,9 @@ static const struct {
     {"nemotron_h", "ssm.state_size", "ssm_state_size"},
     {"nemotron_h", "ssm.time_step_rank", "mamba_num_heads"},
     {"nemotron_h", "ssm.group_count", "n_groups"},
+    {"gemma4_text", "attention.key_length_swa", "head_dim"},
+    {"gemma4_text", "attention.key_length", "global_head_dim"},
+    {"gemma4_text", "embedding_length_per_layer_input", "hidden_size_per_layer_input"},
     {"qwen3_next", "ssm.conv_kernel", "linear_conv_kernel_dim"},
     {"qwen3_next", "ssm.state_size", "linear_key_head_dim"},
     {"qwen3_next", "ssm.time_step_rank", "linear_num_value_heads"},
@@ -307,6 +310,21 @@ static void put_hybrid(maker *to) {
     put(to, "attn_layer_period", second < listed ? second - first : listed);
 }
 
+/* Gemma 4 stores no values where the keys serve as such. */
+static void put_gemma4(maker *to) {
+    if (!is_model(to, "gemma4_text")) return;
+    bool alike = false;
+    for (uint64_t i = 0; i < number_of(to, "block_count", 0) && i < 256 && !alike; i++) {
+        char key[32], value[32];
+        snprintf(key, sizeof key, "blk.%u.attn_k.weight", (unsigned)i);
+        snprintf(value, sizeof value, "blk.%u.attn_v.weight", (unsigned)i);
+        alike = has(to, key) && !has(to, value);
+    }
+    put_switch(to, "attention_k_eq_v", alike);
+    put_switch(to, "enable_moe_block", number_of(to, "expert_count", 0) > 0);
+    if (number_of(to, "embedding_length_per_layer_input", 0) == 0) put(to, "hidden_size_per_layer_input", 0);
+}
+
 static unsigned find_family(maker *to) {
     to->model_type = to->architecture;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -332,6 +350,7 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     put_pattern(&to);
     put_recurrence(&to);
     put_hybrid(&to);
+    put_gemma4(&to);
     put_biases(&to, reads);
     put_switch(&to, "tie_word_embeddings", !has(&to, "output.weight"));
     if (!gp_config_knows(to.model_type)) gp_gguf_structure(gguf, architecture, to.config);

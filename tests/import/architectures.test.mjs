@@ -139,3 +139,25 @@ test("lists that no layer can have are told", () => {
   assert.deepEqual(faults, ["inconsistent_model model.config.num_key_value_heads_per_layer", "inconsistent_model model.config.intermediate_size_per_layer",
     "inconsistent_model model.config.intermediate_size_per_layer"]);
 });
+
+/** Gemma 4 as llama.cpp converts it: one global layer of six, with wider heads, whose keys serve as values; experts beside a dense block. */
+test("gemma4: wide global layers, shared keys and values, experts beside a dense block", () => {
+  const [wide, count, ffn] = [32, 4, 32];
+  const block = (i) => (at) => {
+    const global = i % 6 === 5, head = global ? wide : HEAD, kv = global ? 1 : 2;
+    return [...["attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm", "pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"]
+      .map((name) => vector(at(`${name}.weight`), HIDDEN)), vector(at("layer_output_scale.weight"), 1),
+    vector(at("attn_q_norm.weight"), head), vector(at("attn_k_norm.weight"), head), matrix(at("attn_q"), HIDDEN, 4 * head),
+    matrix(at("attn_k"), HIDDEN, kv * head), ...(global ? [] : [matrix(at("attn_v"), HIDDEN, kv * head)]), matrix(at("attn_output"), 4 * head, HIDDEN),
+    ...dense(at, 128, true), { ...matrix(at("ffn_gate_inp"), HIDDEN, count), type: "F32" }, vector(at("ffn_gate_inp.scale"), HIDDEN),
+    vector(at("ffn_down_exps.scale"), count), matrix(at("ffn_gate_up_exps"), HIDDEN, 2 * ffn, count), matrix(at("ffn_down_exps"), ffn, HIDDEN, count)];
+  };
+  const layers = [0, 1, 2, 3, 4, 5];
+  const model = decoder("gemma4", layers.map(block), { "attention.key_length": wide, "attention.value_length": wide, "attention.key_length_swa": HEAD,
+    "attention.value_length_swa": HEAD, "attention.head_count_kv": { i32: layers.map((i) => (i === 5 ? 1 : 2)) }, "attention.sliding_window": 512,
+    "attention.sliding_window_pattern": { bool: layers.map((i) => Number(i !== 5)) }, "attention.shared_kv_layers": 0, expert_count: count,
+    expert_used_count: 2, expert_feed_forward_length: ffn, embedding_length_per_layer_input: 0 });
+  const plan = planned({ ...model, tensors: model.tensors.filter(({ name }) => name !== "output.weight") });
+  assert.equal(plan.kv.bytes_per_token, 2 * (5 * 2 * 2 * HEAD + 2 * wide));
+  assert.deepEqual(plan.model.layer_kinds.map(({ layers: n, attention: kind, window }) => [n, kind, window]), [[5, "sliding", 512], [1, "full", undefined]]);
+});
