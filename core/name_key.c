@@ -80,6 +80,10 @@ void gp_key_of_gpu(const char *name, gp_key_kind kind, char *key) {
 void gp_key_of_format(const char *name, gp_key_kind kind, char *key) {
     (void)kind;
     size_t used = 0;
-    for (; *name != '\0' && used < GP_KEY_BYTES - 1; name++) key[used++] = *name == '_' ? '-' : gp_lower(*name);
+    for (; *name != '\0' && used < GP_KEY_BYTES - 1; name++) {
+        char letter = gp_lower(*name);
+        if (letter == '_') letter = '-';
+        key[used++] = letter;
+    }
     key[used] = '\0';
 }
