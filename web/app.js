@@ -1,9 +1,10 @@
 /* The page: one store, one drawing pass, one place where presses become edits. */
 import { createContext } from './context.js';
-import { byId, fill } from './dom.js';
+import { byId, fill, h } from './dom.js';
 import { allFields, changesOf } from './fields.js';
 import { createFormat } from './format.js';
-import { createTranslator, loadWords } from './i18n.js';
+import { createTranslator, loadMoreWords, loadWords } from './i18n.js';
+import { loadDetails } from './load.js';
 import { remember } from './preferences.js';
 import { createStore } from './state.js';
 import { startTheme } from './theme.js';
@@ -11,7 +12,6 @@ import { barView } from './views/bar.js';
 import { createChart } from './views/chart.js';
 import { createDock } from './views/dock.js';
 import { examplesView } from './views/examples.js';
-import { createImport } from './views/import.js';
 import { knobsView } from './views/knobs.js';
 import { ledgerView, memoryTable } from './views/ledger.js';
 import { ledgersView } from './views/ledgers.js';
@@ -25,9 +25,9 @@ import { createStudies } from './views/studies.js';
 import { createTabs } from './views/tabs.js';
 import { drawTop } from './views/top.js';
 import { verdictText, verdictView } from './views/verdict.js';
-import { createWhyPanel } from './views/why.js';
 
 /** @typedef {import('./types').Context} Context @typedef {import('./types').Diagnostic} Diagnostic */
+/** @typedef {{ panel: ReturnType<import('./types').DetailsScript['createWhyPanel']>, importer: ReturnType<import('./types').DetailsScript['createImport']> }} Details */
 /** @typedef {import('./views/examples.js').Example} Example @typedef {import('./planner.js').Answer} Answer */
 
 const ANNOUNCE_DELAY_MS = 500;
@@ -51,6 +51,8 @@ export class App {
   /** @type {Context | null} */
   context = null;
   announceTimer = 0;
+  /** @type {Details | null} null until they are loaded */
+  details = null;
 
   /** @param {import('./types').Engine} engine @param {Example[]} examples @param {string} lang */
   constructor(engine, examples, lang) {
@@ -63,7 +65,6 @@ export class App {
     this.fields = allFields(engine.fields());
     this.fieldMap = new Map(this.fields.map((field) => [field.path, field]));
     this.theme = startTheme(() => this.draw());
-    this.panel = createWhyPanel(/** @type {HTMLDialogElement} */ (byId('why')));
     this.chart = createChart(byId('chart'));
     this.studies = createStudies(engine);
     this.dock = createDock(byId('dock'), byId('verdict'));
@@ -72,7 +73,6 @@ export class App {
     this.print.addEventListener('change', () => this.draw());
     this.share = createShare(() => this.words);
     this.form = this.buildForm();
-    this.importer = createImport(byId('import'), engine, (report) => this.takeModel(report));
     this.store = createStore({
       engine,
       initial: examples[0].variants[0].job,
@@ -81,8 +81,31 @@ export class App {
     document.addEventListener('click', (event) => this.press(event));
   }
 
-  start() {
-    return this.store.start();
+  async start() {
+    await this.store.start();
+    this.loadDetails();
+  }
+
+  /* After the first answer, and again when something is pressed that they could not be loaded for. */
+  async loadDetails() {
+    try {
+      const [script] = await Promise.all([loadDetails(), loadMoreWords(this.lang)]);
+      if (this.details) return;
+      this.details = {
+        panel: script.createWhyPanel(/** @type {HTMLDialogElement} */ (byId('why'))),
+        importer: script.createImport(byId('import'), this.engine, (report) => this.takeModel(report)),
+      };
+      if (this.form.settings.isOpen()) this.speak(this.lang, this.unit); // Their help has its words now.
+      else this.draw();
+    } catch {
+      // Without the network they cannot be opened; all else works.
+    }
+  }
+
+  /** @param {(details: Details) => void} use */
+  async withDetails(use) {
+    if (!this.details) await this.loadDetails();
+    if (this.details) use(this.details);
   }
 
   /* Controls carry their words with them, so another language or unit means other controls. */
@@ -127,13 +150,14 @@ export class App {
     const task = fieldMap.get('task')?.choices?.includes(typedTask) ? typedTask : String(context.job.task);
     drawTop(context, { theme: this.theme.choice, share: this.share });
     form.sentence.update(context, task);
-    this.importer.update(context);
+    if (this.details) this.details.importer.update(context);
+    else fill(byId('import'), h('button', { type: 'button', class: 'disclosure', id: 'import-toggle', 'data-action': 'import', 'aria-expanded': 'false' }, words.t('import.open')));
     form.settings.update(context, task);
     form.problems.update(context, [...form.sentence.controls, ...form.settings.controls], this.linkFaults);
     fill(byId('examples'), examplesView(this.examples, this.store.job, words, this.lastExample));
     this.drawResult(context);
     this.dock.update(context);
-    this.panel.refresh(context);
+    this.details?.panel.refresh(context);
     byId('app').hidden = false;
   }
 
@@ -183,6 +207,7 @@ export class App {
   async changeLanguage(lang) {
     try {
       await loadWords(lang);
+      await loadMoreWords(lang);
     } catch {
       return;
     }
@@ -206,9 +231,10 @@ export class App {
     if (!target || !context) return;
     const { action, path = '', value = '', why = '', copy = '', index } = target.dataset;
     switch (action) {
-      case 'why': this.panel.open(context, why, target); break;
-      case 'why-back': this.panel.back(context); break;
-      case 'why-close': this.panel.close(); break;
+      case 'why': this.withDetails(({ panel }) => panel.open(context, why, target)); break;
+      case 'why-back': this.details?.panel.back(context); break;
+      case 'why-close': this.details?.panel.close(); break;
+      case 'import': this.withDetails(() => byId('import-toggle').click()); break;
       case 'apply': this.store.edit(context.report.advice[Number(index)].set); break;
       case 'edit': this.store.edit(JSON.parse(target.dataset.changes ?? '{}')); break;
       case 'example': this.openExample(target); break;

@@ -10,6 +10,9 @@ export const languages = ['en', 'zh-Hans'];
 /** Loads the words of a language; until then it has none. @param {string} lang */
 export const loadWords = (lang) => loadScript(`words-${lang}.js`);
 
+/** Loads the words of what a press opens, after those of the first view. @param {string} lang */
+export const loadMoreWords = (lang) => loadScript(`words-${lang}-more.js`);
+
 /** @param {string} lang */
 export const hasWords = (lang) => Object.hasOwn(catalogues(), lang);
 

@@ -27,6 +27,9 @@ export function loadScript(name) {
 /** The pictures (web/charts.js). @returns {Promise<any>} */
 export const loadCharts = () => loadScript('chart.js').then(() => /** @type {any} */ (globalThis).gpuplanCharts);
 
+/** What a press opens (web/details.js). @returns {Promise<import('./types').DetailsScript>} */
+export const loadDetails = () => loadScript('details.js').then(() => /** @type {any} */ (globalThis).gpuplanDetails);
+
 /** Scripts of the page itself start before this, in the order in which it names them. */
 export const pageParsed = () => new Promise((resolve) => {
   if (document.readyState === 'complete') resolve(undefined);

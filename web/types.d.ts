@@ -114,6 +114,11 @@ export interface Field {
   choices?: string[];
 }
 
+export interface DetailsScript {
+  createImport: typeof import('./views/import.js').createImport;
+  createWhyPanel: typeof import('./views/why.js').createWhyPanel;
+}
+
 export interface Engine {
   /** Until it is done the planner cannot answer this job; null when it can. */
   prepare(job: Job): Promise<void> | null;

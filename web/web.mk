@@ -13,8 +13,8 @@ WEB_STYLES := $(wildcard web/*.css)
 WEB_ASSETS := $(wildcard web/assets/*)
 
 SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
-	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) \
-	$(DIST)/chart.js $(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js $(DIST)/licenses.txt
+	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) $(WEB_LANGUAGES:%=$(DIST)/words-%-more.js) \
+	$(DIST)/chart.js $(DIST)/details.js $(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js $(DIST)/licenses.txt
 
 site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
@@ -30,7 +30,7 @@ $(NODE_MODULES): package-lock.json package.json .npmrc
 	$(Q)npm ci --include=dev --no-progress --loglevel=error
 	@touch $@
 
-$(DIST)/main.js $(DIST)/embed.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
+$(DIST)/main.js $(DIST)/embed.js $(DIST)/details.js: $(DIST)/%.js: web/%.js $(WEB_MODULES) $(NODE_MODULES) web/web.mk
 	$(call say,bundle,$@)
 	$(Q)$(BUNDLE) --outfile=$@ $<
 
@@ -38,6 +38,12 @@ $(DIST)/words-%.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
 	@mkdir -p $(@D)
 	$(call say,words,$@)
 	$(Q)node web/words.mjs web/i18n/$* > $@
+
+# Of two rules that fit, make takes the one with the shorter stem.
+$(DIST)/words-%-more.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
+	@mkdir -p $(@D)
+	$(call say,words,$@)
+	$(Q)node web/words.mjs web/i18n/$* more > $@
 
 # Chart.js and all that draws with it come after the first result, so they are a file of their own.
 $(DIST)/chart.js: web/charts.js $(WEB_MODULES) $(wildcard web/i18n/*/charts.json) $(NODE_MODULES) web/web.mk

@@ -20,12 +20,30 @@ for (const scheme of ["http", "file"]) {
   });
 }
 
-test("the chart comes after the numbers, as a script of its own", async () => {
+test("the chart, and what a press opens, come after the numbers, as scripts of their own", async () => {
   await withPage({}, async (page, seen) => {
     await page.waitForSelector("#chart[data-state=drawn]");
     const names = seen.requests.map((url) => url.split("/").pop().split("#")[0]).filter((name) => !name.endsWith(".svg"));
-    assert.equal(names.at(-1), "chart.js");
-    assert.ok(names.length <= 9, names.join());
+    const shown = names.indexOf("words-en.js") + 1;
+    assert.deepEqual(names.slice(shown).filter((name) => name.endsWith(".js")).sort(), ["chart.js", "details.js", "words-en-more.js"]);
+    assert.ok(shown <= 8, names.join());
+  });
+});
+
+test("a press before the rest has come waits for it", async () => {
+  await withPage({ ready: false }, async (page) => {
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route("**/details.js", async (route) => { await held; await route.continue(); });
+    await page.reload();
+    await page.click(".verdict-number .why");
+    await page.click("#import-toggle");
+    assert.equal(await page.locator("#why[open], .import-form").count(), 0);
+    release();
+    await page.waitForSelector("#why[open] .why-numbers");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".import-form");
+    await page.unroute("**/details.js");
   });
 });
 

@@ -145,6 +145,8 @@ function standIn(route, answers) {
 /** Waits until the page has drawn what was last asked of it. */
 export async function settled(page) {
   await page.waitForSelector("[data-verdict]");
+  // What a press opens comes a moment after the answer; the embedded plan opens nothing.
+  await page.waitForFunction(() => !document.getElementById("import") || document.querySelector("[data-import=toggle]"));
   await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
 }
 
