@@ -125,8 +125,9 @@ static const char *derived_from(const gp_job *job, gp_field field) {
     switch (field) {
     case GP_FIELD_PRECISION:
     case GP_FIELD_ATTENTION:
-    case GP_FIELD_WEIGHTS:
         return "hardware.gpu";
+    case GP_FIELD_WEIGHTS:
+        return gp_choice_is(job, field, "fp16") ? "hardware.gpu" : "model";
     case GP_FIELD_FRAMEWORK:
         return "task";
     case GP_FIELD_TRAIN_WEIGHTS:

@@ -25,6 +25,7 @@ bool gp_catalog_model(int index, gp_model_row *row) {
     row->family = text_at(GP_COLUMN_FAMILY, index);
     row->model_type = text_at(GP_COLUMN_TYPE, index);
     row->shape = gp_data_shapes + number_at(GP_COLUMN_SHAPE, index);
+    row->stored = text_at(GP_COLUMN_STORED, index);
     row->published_active = text_at(GP_COLUMN_ACTIVE, index);
     row->source = text_at(GP_COLUMN_SOURCE, index);
     row->release_year = 2000 + dated / 4;

@@ -16,6 +16,7 @@ typedef struct {
     const char *family;
     const char *model_type;
     const uint8_t *shape;         /* packed: gp_catalog_shape */
+    const char *stored;   /* format (format.h) of the weights that are published, "" = 16 bit */
     const char *published_active; /* parameters per token as the model's makers state them ("22B"), "" = not stated */
     const char *source;   /* where shapes and count come from */
     int release_year;

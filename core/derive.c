@@ -155,8 +155,21 @@ static void derive_context(gp_job *job) {
     gp_set_whole(job, GP_FIELD_CONTEXT, tokens > 0 ? tokens : 1, GP_DERIVED);
 }
 
+/* Without a word about it, the weights are those that are published. llama.cpp's files are made from them. */
+static void derive_weights(gp_job *job) {
+    gp_setting *weights = &job->settings[GP_FIELD_WEIGHTS];
+    bool llama_cpp =
+        gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
+    gp_model_row row;
+    if (weights->origin != GP_DEFAULT || llama_cpp || job->model.source != GP_MODEL_NAMED) return;
+    if (!gp_catalog_find_model(job->model.name, &row) || row.stored[0] == '\0') return;
+    weights->text = row.stored;
+    weights->origin = GP_DERIVED;
+}
+
 static void derive_inference(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
     bool bf16 = device->row == NULL || device->row->bf16;
+    derive_weights(job);
     const char *weights = job->settings[GP_FIELD_WEIGHTS].text;
     if (!bf16 && weights != NULL && strcmp(weights, "bf16") == 0) {
         job->settings[GP_FIELD_WEIGHTS].text = "fp16";

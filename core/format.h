@@ -11,6 +11,7 @@ typedef struct {
     double textbook_bits; /* the course notes' round figure: linear_bits rounded up to 4, 8, 16 or 32 */
     bool whole_model;     /* all tensors are packed: other_bits is not used. Of a GGUF mix, linear_bits are those of its
                              base type, quantize.h knows the types of its tensors */
+    bool experts_only;    /* of a model with experts only these are packed */
 } gp_format;
 
 /* Format of a name (case-insensitive, known aliases), or NULL. "gguf:<mix>" (also repacked, "gguf:Q4_0_R8", and by

@@ -15,7 +15,9 @@ static const gp_formula weights_file = {
     "The header of the imported file: the bytes of its tensors; github.com/ggml-org/ggml docs/gguf.md, "
     "github.com/huggingface/safetensors README"};
 gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards) {
-    double linear = (double)share->linear_params, other = (double)share->other_params;
+    uint64_t packed = recipe->experts_only ? share->expert_params : share->linear_params;
+    double linear = (double)packed;
+    double other = (double)gp_sub_or_zero(gp_add(share->linear_params, share->other_params), packed);
     double linear_bits = recipe->linear_bits, other_bits = recipe->other_bits;
     if (recipe->file_bytes > 0 && recipe->model_bits > 0) {
         double bits = linear * linear_bits + other * (recipe->whole_model ? linear_bits : other_bits);

@@ -26,6 +26,7 @@ void gp_recipe_set_format(const char *name, const gp_model *model, gp_recipe *re
     recipe->other_bits = format != NULL ? format->other_bits : 16;
     recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
     recipe->whole_model = format != NULL && format->whole_model;
+    recipe->experts_only = format != NULL && format->experts_only && model->expert_params > 0;
     recipe->mix = format != NULL ? gp_mix_find(format->name) : -1;
     if (recipe->mix >= 0) set_file(model, recipe);
 }
@@ -178,15 +179,21 @@ static void set_graph(const gp_model *model, gp_recipe *recipe) {
     recipe->ignores_windows = !full || gp_begins_with(type, "qwen");
 }
 
-/* A whole model in the recipe's bits; layers beyond the map are alike. */
-static double model_bits(const gp_model *model, const gp_recipe *recipe) {
+/* What the format packs of a whole model; layers beyond the map are alike. */
+static uint64_t packed_params(const gp_model *model, const gp_recipe *recipe) {
+    if (recipe->experts_only) return model->expert_params;
     uint64_t linear = 0;
     int64_t layers = model->shape.layers, mapped = layers < GP_MAPPED_LAYERS ? layers : GP_MAPPED_LAYERS;
     for (int64_t i = 0; i < mapped; i++) linear = gp_add(linear, gp_model_layer(model, i)->linear_params);
     if (layers > mapped)
         linear = gp_add(linear, gp_mul((uint64_t)(layers - mapped), gp_model_layer(model, mapped)->linear_params));
-    double other = (double)gp_sub_or_zero(model->total_params, linear);
-    return (double)linear * recipe->linear_bits + other * (recipe->whole_model ? recipe->linear_bits : recipe->other_bits);
+    return linear;
+}
+
+static double model_bits(const gp_model *model, const gp_recipe *recipe) {
+    uint64_t packed = packed_params(model, recipe);
+    double other = (double)gp_sub_or_zero(model->total_params, packed);
+    return (double)packed * recipe->linear_bits + other * (recipe->whole_model ? recipe->linear_bits : recipe->other_bits);
 }
 
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {

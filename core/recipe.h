@@ -59,6 +59,7 @@ typedef struct {
     double linear_bits, other_bits; /* stored weights: layer matrices, everything else */
     double textbook_bits;           /* the course notes' round figure for the same format */
     bool whole_model;               /* linear_bits is an average over all tensors */
+    bool experts_only;              /* linear_bits are those of the routed experts, other_bits those of all else */
     bool on_host;                   /* the device is the host: no CUDA context, no allocator pool */
     bool unified_memory;            /* host and device share theirs (Apple) */
     int mix;                        /* of a GGUF file (quantize.h), -1 = none; its tensors' bytes: */

@@ -9,6 +9,7 @@
 #define ROW gp_model_row
 static const gp_row_member model_names[] = {
     GP_MEMBER("id", TEXT, id), GP_MEMBER("family", KNOWN_TEXT, family), GP_MEMBER("model_type", KNOWN_TEXT, model_type),
+    GP_MEMBER("stored", KNOWN_TEXT, stored),
 };
 static const gp_row_member model_origin[] = {
     GP_MEMBER("year", WHOLE, release_year), GP_MEMBER("source", TEXT, source), GP_MEMBER("confidence", CONFIDENCE, confidence),

@@ -161,6 +161,7 @@ static void write_models(const cJSON *models) {
         columns[GP_COLUMN_TYPE][count] = gen_place(shape.model_type);
         columns[GP_COLUMN_SOURCE][count] = gen_place(needed(row, id, "source"));
         columns[GP_COLUMN_ACTIVE][count] = gen_place(text_of(row, "active"));
+        columns[GP_COLUMN_STORED][count] = gen_place(text_of(row, "stored"));
         columns[GP_COLUMN_SHAPE][count] = place_of_shape(&shape, id);
         int years = (int)number_of(row, "year") - 2000;
         columns[GP_COLUMN_YEAR_CONFIDENCE][count++] = 4 * years + (int)confidence_of(row, id);
@@ -332,6 +333,7 @@ static void write_formats(const cJSON *formats) {
         write_field("other_bits", "%.17g", number_of(row, "other_bits"));
         write_field("textbook_bits", "%.17g", number_of(row, "textbook_bits"));
         write_switch("whole_model", is_true(row, "whole_model"));
+        write_switch("experts_only", is_true(row, "experts_only"));
         fputs("},\n", gen_out);
         needed(row, name, "source");
         if (number_of(row, "linear_bits") <= 0 || number_of(row, "textbook_bits") <= 0) gen_fault(name, "no bits");

@@ -1,0 +1,29 @@
+/** Without a word about the weights, they are those that the makers publish. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { planAll } from "../support/engine.mjs";
+
+const serve = (model, infer = {}) => ({ task: "infer", model, hardware: { gpu: "H200", count: 1 }, infer: { context: 1024, concurrency: 1, ...infer } });
+const [published, sixteen, file, scout] = planAll([
+  serve("openai/gpt-oss-20b"), serve("openai/gpt-oss-20b", { weights: "bf16" }), serve("openai/gpt-oss-20b", { engine: "llama.cpp" }), serve("meta-llama/Llama-3.1-8B")]);
+const weights = (report) => report.memory.stages[0].items.filter(({ id }) => id === "weights").reduce((sum, { bytes }) => sum + bytes, 0);
+const said = (report) => report.assumptions.find(({ path }) => path === "infer.weights");
+
+test("the experts of gpt-oss are packed, and nothing else: 13.8 GB, as its files are", () => {
+  // huggingface.co/openai/gpt-oss-20b; llama.cpp's conversion writes 13.8 GB, too
+  assert.ok(Math.abs(weights(published) / 13.8e9 - 1) < 0.005, String(weights(published)));
+  assert.deepEqual(said(published), { code: "derived_value", path: "infer.weights", args: { value: "mxfp4", from: "model" } });
+});
+
+test("a stated format wins, and files of llama.cpp are another matter", () => {
+  assert.ok(weights(sixteen) > 3 * 13.8e9 * 0.98 && said(sixteen) === undefined);
+  assert.ok(weights(file) > 2.9 * 13.8e9);
+});
+
+test("other models are published in 16 bit", () => assert.equal(said(scout).args.value, "bf16"));
+
+test("all that is published packed fits where its makers say", () => {
+  const jobs = [["deepseek-ai/DeepSeek-V3", "H200", 8], ["moonshotai/Kimi-K2-Instruct", "B200", 8], ["openai/gpt-oss-120b", "H100", 1], ["MiniMaxAI/MiniMax-M2", "H100", 4]];
+  const reports = planAll(jobs.map(([model, gpu, count]) => ({ ...serve(model, { tp: count }), hardware: { gpu, count } })));
+  reports.forEach((report, index) => assert.notEqual(report.verdict, "no", jobs[index][0]));
+});
