@@ -100,8 +100,12 @@ static void fill_step(gp_plan *plan) {
 
 void gp_figures_time(gp_plan *plan) {
     const gp_job *job = &plan->job;
-    if (!gp_is_training(job)) return;
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
+    if (!gp_is_training(job)) {
+        if (!textbook)
+            gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, (double)plan->kv.max_tokens, &plan->serving);
+        return;
+    }
     if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);
     /* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
      * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). */

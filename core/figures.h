@@ -8,7 +8,8 @@
 void gp_figures_kv(gp_plan *plan);
 /* kv.bytes of a measured plan. */
 uint64_t gp_figures_cache(const gp_plan *plan);
-/* Training: fills plan->time as far as the job gives the figures it rests on; times only in the textbook ledger. */
+/* Fills plan->time as far as a training job gives the figures it rests on (times only in the textbook ledger), and
+ * plan->serving for inference, after gp_figures_kv. */
 void gp_figures_time(gp_plan *plan);
 
 #endif

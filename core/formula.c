@@ -22,7 +22,7 @@ gp_amount gp_amount_make(const gp_formula *formula, double bytes, int term_count
 
 static const gp_formula *const *const families[] = {
     gp_formulas_state, gp_formulas_activations, gp_formulas_overhead, gp_formulas_inference, gp_formulas_llama_cpp,
-    gp_formulas_textbook,
+    gp_formulas_textbook, gp_formulas_timing,
 };
 enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
 

@@ -19,6 +19,7 @@ extern const gp_formula *const gp_formulas_overhead[];
 extern const gp_formula *const gp_formulas_inference[];
 extern const gp_formula *const gp_formulas_llama_cpp[];
 extern const gp_formula *const gp_formulas_textbook[];
+extern const gp_formula *const gp_formulas_timing[];
 
 /* formulas_state.c. `shards`: data-parallel ranks that divide the state, 1 = whole on each. */
 gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards);
@@ -73,6 +74,25 @@ typedef struct {
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
 gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context);
 gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *widths);
+
+/* formulas_timing.c: seconds, and tokens per second. The amounts hold formula and terms; their bytes are not used. */
+typedef struct {
+    double dense_bytes, rate, dense_flop, flops;         /* matrices that every token uses, and the head */
+    double expert_bytes, expert_rate, expert_flop;       /* experts that some token of the step uses */
+    double cache_bytes, cache_rate, latency_s, reduce_s;
+} gp_step_parts;
+double gp_step_seconds(const gp_step_parts *parts, gp_amount *why);
+typedef struct {
+    double flop, flops, passes, pass_bytes, rate, pass_s, attention_flop, attention_flops, reduce_s;
+    double overlap;                                      /* of pipeline stages: 1 = one after the other */
+} gp_prompt_parts;
+double gp_prompt_seconds(const gp_prompt_parts *parts, gp_amount *why);
+double gp_tpot_seconds(double step_s, double shared_prompt_s, gp_amount *why);
+double gp_ttft_seconds(double prompt_s, double start_s, double wait_s, gp_amount *why);
+typedef struct { double duty, sequences, output, step_s, batch, prompt_s; } gp_throughput_parts;
+double gp_throughput_per_second(const gp_throughput_parts *parts, gp_amount *why);
+double gp_decode_per_second(double step_s, gp_amount *why);
+double gp_prefill_per_second(double tokens, double prompt_s, gp_amount *why);
 
 /* formulas_overhead.c */
 gp_amount gp_context_amount(double mib);

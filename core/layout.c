@@ -47,10 +47,10 @@ static void read_training(const gp_job *job, gp_layout *layout) {
     layout->seq_len = degree(job, GP_FIELD_SEQ_LEN, 1);
 }
 
-/* llama.cpp splits by layers over all GPUs (--split-mode layer, its default); other engines use tensor parallelism
- * within the node and replicas beyond it. */
+/* llama.cpp splits by layers over all GPUs (--split-mode layer, its default), and so do the libraries (transformers:
+ * device_map "auto"); servers use tensor parallelism within the node and replicas beyond it. */
 static void read_inference(const gp_job *job, const gp_model *model, gp_layout *layout) {
-    bool by_layers = layout->recipe.engine == GP_ENGINE_LLAMA_CPP;
+    bool by_layers = layout->recipe.engine != GP_ENGINE_PAGED;
     bool stages_open = !gp_known(job, GP_FIELD_INFER_PP) || gp_origin_of(job, GP_FIELD_INFER_PP) == GP_DEFAULT;
     bool split_open = !gp_known(job, GP_FIELD_INFER_TP);
     layout->tp = degree(job, GP_FIELD_INFER_TP, 1);

@@ -71,7 +71,7 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
  * rank that the user chose, a packed base under LoRA. */
 static bool counts_when_given(gp_field field) {
     return field == GP_FIELD_COUNT || field == GP_FIELD_PP || field == GP_FIELD_INFER_PP || field == GP_FIELD_QUANT ||
-           field == GP_FIELD_LORA_RANK;
+           field == GP_FIELD_LORA_RANK || field == GP_FIELD_CONCURRENCY;
 }
 
 static bool is_default(const gp_field_row *row, const cJSON *item) {

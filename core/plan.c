@@ -58,6 +58,7 @@ static void reset(gp_plan *plan) {
     plan->knob_count = 0;
     plan->kv = (gp_kv_figures){0};
     plan->time = (gp_time_figures){0};
+    plan->serving = (gp_serving){.sequences = 0};
     gp_diagnostics_clear(&plan->scratch);
 }
 

@@ -4,6 +4,7 @@
 #define GP_PLAN_H
 
 #include "ledger.h"
+#include "timing.h"
 
 typedef enum { GP_FITS, GP_TIGHT, GP_NO } gp_verdict;
 
@@ -98,6 +99,7 @@ typedef struct {
     gp_solution solutions[GP_SOLUTIONS_MAX];
     gp_kv_figures kv;
     gp_time_figures time;
+    gp_serving serving;
     gp_step steps[GP_STEP_COUNT];
     int knob_count;
     gp_knob knobs[GP_ADVICE_MAX];

@@ -12,10 +12,8 @@ static bool is_exact(const gp_plan *plan) {
 
 static bool make(const gp_job *job, gp_plan *plan) {
     if (!gp_plan_begin(job, plan) || !gp_solve(plan) || !gp_plan_measure(plan)) return false;
-    if (gp_is_training(job))
-        gp_figures_time(plan);
-    else
-        gp_figures_kv(plan);
+    if (!gp_is_training(job)) gp_figures_kv(plan);
+    gp_figures_time(plan);
     if (!is_exact(plan)) gp_diagnose(&plan->diagnostics, GP_CODE_NUMBER_TOO_LARGE, "");
     return is_exact(plan);
 }

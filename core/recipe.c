@@ -211,6 +211,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
     recipe->engine = engine_of(job);
+    recipe->release = vllm_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */

@@ -100,6 +100,7 @@ typedef struct {
     gp_engine_kind engine;
     double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
     double free_share;                   /* the cache takes this share of what is free after loading; 0 = goes by the total */
+    int release;                         /* of vLLM, the number after "0."; -1 = unknown or another engine */
     double block;                        /* tokens of a block of the cache */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
     /* How llama.cpp builds the graph of this architecture. */

@@ -155,6 +155,46 @@ static void write_file(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
+static void write_range(gp_writer *writer, const char *name, const char *low, const char *high, const gp_range *range) {
+    gp_write_known(writer, name, range->value);
+    gp_write_known(writer, low, range->low);
+    gp_write_known(writer, high, range->high);
+}
+#define RANGE(writer, name, range) write_range(writer, name, name "_low", name "_high", range)
+
+/* A figure's formula with its terms, under the figure's name. */
+static void write_reason(gp_writer *writer, const char *name, const gp_timed *timed) {
+    if (timed->why.formula == NULL) return;
+    gp_write_open(writer, name, '{');
+    gp_write_number(writer, "value", timed->value);
+    gp_report_explanation(writer, &timed->why);
+    gp_write_close(writer, '}');
+}
+
+static void write_serving(gp_writer *writer, const gp_serving *serving, bool brief) {
+    if (!(serving->decode_tok_s.value > 0)) return;
+    gp_write_open(writer, "time", '{');
+    RANGE(writer, "ttft_s", &serving->ttft_s);
+    RANGE(writer, "tpot_s", &serving->tpot_s);
+    RANGE(writer, "prefill_tok_s", &serving->prefill_tok_s);
+    RANGE(writer, "decode_tok_s", &serving->decode_tok_s);
+    RANGE(writer, "throughput_tok_s", &serving->throughput_tok_s);
+    gp_write_number(writer, "sequences", serving->sequences);
+    if (!brief) {
+        gp_write_open(writer, "why", '{');
+        write_reason(writer, "alone_s", &serving->alone);
+        write_reason(writer, "step_s", &serving->step);
+        write_reason(writer, "prompt_s", &serving->prompt);
+        write_reason(writer, "ttft_s", &serving->ttft);
+        write_reason(writer, "tpot_s", &serving->tpot);
+        write_reason(writer, "prefill_tok_s", &serving->prefill);
+        write_reason(writer, "decode_tok_s", &serving->decode);
+        write_reason(writer, "throughput_tok_s", &serving->throughput);
+        gp_write_close(writer, '}');
+    }
+    gp_write_close(writer, '}');
+}
+
 static void write_time(gp_writer *writer, const gp_time_figures *time) {
     if (!(time->step_s > 0 || time->bubble > 0 || time->efficiency > 0)) return;
     gp_write_open(writer, "time", '{');
@@ -177,6 +217,7 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
     if (!gp_is_training(&plan->job)) write_cache(writer, plan);
     if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
+    write_serving(writer, &plan->serving, brief);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
     gp_report_steps(writer, plan);

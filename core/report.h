@@ -37,6 +37,8 @@ void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief);
 /* Members that name the size of a model: layers, hidden, heads … vocab. */
 void gp_report_shape(gp_writer *writer, const gp_shape *shape);
 void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief);
+/* Members formula_id, formula, terms and source. */
+void gp_report_explanation(gp_writer *writer, const gp_amount *amount);
 void gp_report_steps(gp_writer *writer, const gp_plan *plan);
 void gp_report_advice(gp_writer *writer, const gp_plan *plan);
 

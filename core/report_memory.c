@@ -31,7 +31,7 @@ static void write_phases(gp_writer *writer, const gp_stage_ledger *stage) {
     gp_write_close(writer, '}');
 }
 
-static void write_explanation(gp_writer *writer, const gp_amount *amount) {
+void gp_report_explanation(gp_writer *writer, const gp_amount *amount) {
     gp_write_text(writer, "formula_id", amount->formula->id);
     gp_write_text(writer, "formula", amount->formula->expression);
     gp_write_open(writer, "terms", '{');
@@ -52,7 +52,7 @@ static void write_item(gp_writer *writer, const gp_allocation *row, bool brief) 
         gp_write_bytes(writer, "high_bytes", gp_add(bytes, half_width));
     }
     write_phase_names(writer, "phases", row->phases);
-    if (!brief && row->amount.formula != NULL) write_explanation(writer, &row->amount);
+    if (!brief && row->amount.formula != NULL) gp_report_explanation(writer, &row->amount);
     gp_write_close(writer, '}');
 }
 

@@ -44,6 +44,7 @@ export function createFormat(lang, unit) {
     count: (value) => compactCount(value, print),
     exact: (value) => exactNumber(value),
     ratio: (value) => `${print(value, 0, 2)}×`,
+    seconds: (value) => (value < 1 ? `${print(value * 1000, 0, value < 0.1 ? 1 : 0)} ms` : `${print(value, 0, value < 100 ? 1 : 0)} s`),
   };
 }
 

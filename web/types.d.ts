@@ -94,7 +94,7 @@ export interface Report {
   parallel: { [key: string]: string | number | boolean };
   memory: Memory;
   kv?: { [key: string]: number };
-  time?: { [key: string]: number };
+  time?: { [key: string]: number } & { why?: { [key: string]: Reason } };
   steps: Step[];
   advice: Knob[];
   assumptions: Diagnostic[];
@@ -182,6 +182,15 @@ export interface Translator {
   word(key: string, fallback: string): string;
 }
 
+/** A figure of time with the formula that gave it. */
+export interface Reason {
+  value: number;
+  formula_id: string;
+  formula: string;
+  terms: { [symbol: string]: number };
+  source: string;
+}
+
 export interface Format {
   unit: 'GiB' | 'GB';
   number(value: number, digits?: number): string;
@@ -194,6 +203,8 @@ export interface Format {
   count(value: number): string;
   exact(value: number): string;
   ratio(value: number): string;
+  /** A time: "85 ms", "1.4 s". */
+  seconds(value: number): string;
 }
 
 /** What every view gets: words, formats, the report shown and whether it belongs to the job as typed. */

@@ -146,6 +146,8 @@ static void figures_row(gp_table *table, const gp_view *view, const char *label,
 
 static void time_rows(gp_table *table, const gp_view *view, const cJSON *time) {
     if (gp_json_has(time, "step_s")) figures_row(table, view, "cli.plan.time", "cli.plan.step", time);
+    if (gp_json_has(time, "ttft_s")) figures_row(table, view, "cli.plan.speed", "cli.plan.speed_values", time);
+    if (gp_json_has(time, "tpot_s")) figures_row(table, view, "cli.plan.busy", "cli.plan.busy_values", time);
     if (gp_json_has(time, "bubble")) figures_row(table, view, "cli.plan.bubble", "cli.plan.bubble_value", time);
     if (gp_json_has(time, "efficiency")) {
         figures_row(table, view, "cli.plan.efficiency", "cli.plan.efficiency_value", time);

@@ -91,6 +91,12 @@ void gp_view_count(gp_buffer *buffer, double value) {
     gp_view_number(buffer, value);
 }
 
+/* "85.2 ms", "1.4 s". */
+static void seconds(gp_buffer *buffer, double value) {
+    if (value < 1) gp_buffer_printf(buffer, value < 0.1 ? "%.1f ms" : "%.0f ms", 1000 * value);
+    else gp_buffer_printf(buffer, value < 100 ? "%.1f s" : "%.0f s", value);
+}
+
 static bool is_share(const char *name) {
     return strcmp(name, "bubble") == 0 || strcmp(name, "efficiency") == 0;
 }
@@ -155,6 +161,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         const double value = argument->valuedouble;
         if (ends_with(name, "bytes") || strncmp(name, "bytes", 5) == 0) gp_view_size(buffer, view, value);
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
+        else if (strcmp(name, "ttft_s") == 0 || strcmp(name, "tpot_s") == 0) seconds(buffer, value);
         else if (is_share(name)) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {

@@ -34,6 +34,20 @@ test("a formula evaluated with its terms gives the bytes", () => {
   assert.ok(count > 2000, `${count} items`);
 });
 
+test("a formula of a speed evaluated with its terms gives the figure", () => {
+  let count = 0;
+  for (const report of REPORTS) {
+    for (const [name, { value, formula, terms }] of Object.entries(report.time?.why ?? {})) {
+      const redone = evaluate(formula, terms);
+      assert.ok(Math.abs(redone.value / value - 1) < 1e-9, `${name}: ${redone.value} for ${value}`);
+      assert.deepEqual([...redone.used].sort(), Object.keys(terms).sort(), name);
+      if (report.time[name]) assert.equal(report.time[name], value, name);
+      count += 1;
+    }
+  }
+  assert.ok(count > 300, `${count} figures`);
+});
+
 test("every formula of a report is in the list of formulas, word for word", () => {
   const [{ formulas }] = answerAll([{ op: "catalog", kind: "formulas" }]);
   const known = new Map(formulas.map((row) => [row.id, row]));

@@ -2,7 +2,7 @@
 import { inNumbers, inSymbols, symbolsOf } from '../formula.js';
 import { changedPaths, changeText, costText } from './knobs.js';
 import { stepArguments } from './steps.js';
-import { gpuRange, itemName, itemsAtPeak, phaseName, rowKey, rowName, worstStage } from './terms.js';
+import { gpuRange, itemName, itemsAtPeak, phaseName, rowKey, rowName, timeText, worstStage } from './terms.js';
 
 /** @typedef {import('../types').Context} Context */
 
@@ -37,6 +37,7 @@ export function explain(context, key) {
     case 'knob': return explainKnob(context, Number(first));
     case 'step': return explainStep(context, first, second);
     case 'other': return explainOther(context);
+    case 'time': return explainTime(context, first) ?? explainFigure(context, kind, first);
     default: return explainFigure(context, kind, first);
   }
 }
@@ -151,6 +152,29 @@ function explainOther(context) {
   if (!other) return null;
   return explainPeak({ ...context, report: other, other: null }, worstStage({ ...context, report: other }))
     ?? { title: words.t('why.peak'), value: format.bytes(other.memory.peak_bytes), path: 'memory', row: other.memory };
+}
+
+/** A figure of speed: its formula, and the figures that went into it. @param {Context} context @param {string} name @returns {Explanation | null} */
+function explainTime({ report, words, format }, name) {
+  const time = report.time ?? {};
+  const reason = time.why?.[name];
+  if (!reason) return null;
+  const [low, high] = [time[`${name}_low`], time[`${name}_high`]];
+  const inner = ['alone_s', 'step_s', 'prompt_s'].filter((other) => other in reason.terms && time.why?.[other]);
+  return {
+    title: words.t(`time.${name}`),
+    value: timeText(format, name, reason.value),
+    exact: format.exact(reason.value),
+    meaning: [words.t(`time.${name}.help`), words.word(`formula.${reason.formula_id}`, '')].filter(Boolean).join(words.t('punctuation.sentence_gap')),
+    range: low ? words.t('why.range', { low: timeText(format, name, low), high: timeText(format, name, high) }) : undefined,
+    symbols: inSymbols(reason.formula),
+    numbers: inNumbers(reason.formula, reason.terms),
+    terms: symbolsOf(reason.formula, reason.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(reason.terms[symbol])]),
+    parts: inner.length > 0 ? inner.map((other) => ({ key: `time:${other}`, label: words.t(`time.${other}`), value: timeText(format, other, reason.terms[other]) })) : undefined,
+    source: reason.source,
+    path: `time.why.${name}`,
+    row: reason,
+  };
 }
 
 /** Figures that stand alone in the report. @param {Context} context @param {string} kind @param {string} name @returns {Explanation | null} */

@@ -1,7 +1,7 @@
 /* The ledger as tables: what each GPU holds, and every row with its life and its formula. */
 import { h, why } from '../dom.js';
 import { inSymbols } from '../formula.js';
-import { gpuRange, phaseName, rowKey, rowName, stageRange } from './terms.js';
+import { gpuRange, phaseName, rowKey, rowName, stageRange, timeText } from './terms.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
 
@@ -95,6 +95,8 @@ function metersView({ report, words, format }) {
     if (value && !isSaid) rows.push([`params:${name}`, words.t(`params.${name}`), format.count(value)]);
   }
   for (const [name, value] of Object.entries(report.kv ?? {})) rows.push([`kv:${name}`, words.t(`kv.${name}`), /bytes/.test(name) ? format.bytes(value, 2) : format.number(value)]);
-  for (const [name, value] of Object.entries(report.time ?? {})) rows.push([`time:${name}`, words.t(`time.${name}`), /^(bubble|efficiency)$/.test(name) ? format.percent(value) : format.number(value)]);
+  for (const [name, value] of Object.entries(report.time ?? {})) {
+    if (typeof value === 'number' && !/_(low|high)$/.test(name)) rows.push([`time:${name}`, words.t(`time.${name}`), timeText(format, name, value)]);
+  }
   return h('dl', { class: 'figures' }, rows.map(([key, name, value]) => h('div', { 'data-key': key }, h('dt', {}, name), h('dd', {}, why(key, value, name)))));
 }

@@ -35,6 +35,12 @@ export const rowName = ({ words }, item) => words.word(`row.${item.formula_id}`,
 /** The key by which a row's number answers "why". @param {Stage} stage @param {number} index of the stage @param {import('../types').Item} item */
 export const rowKey = (stage, index, item) => `item:${index}:${stage.items.indexOf(item)}`;
 
+/** A figure of `time` as the page shows it. @param {import('../types').Format} format @param {string} name @param {number} value */
+export function timeText(format, name, value) {
+  if (/^(bubble|efficiency)$/.test(name)) return format.percent(value);
+  return /^(ttft|tpot|alone|prompt)_s$/.test(name) ? format.seconds(value) : format.number(value, value < 100 ? 1 : 0);
+}
+
 /** The sentence of an error, warning or assumption. @param {Pick<Context, 'words' | 'format'>} context @param {'error' | 'warning' | 'assumption'} kind @param {Diagnostic} row */
 export function sentenceOf({ words, format }, kind, row) {
   const args = printArguments(row.args, format);

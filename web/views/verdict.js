@@ -1,6 +1,6 @@
 /* The answer in words: the number that matters, what is hit first, and the change that helps most. */
 import { h, why } from '../dom.js';
-import { gpuRange, itemName, phaseName, valueWords, VERDICT_SHAPES, worstStage } from './terms.js';
+import { gpuRange, itemName, phaseName, timeText, valueWords, VERDICT_SHAPES, worstStage } from './terms.js';
 
 /** @typedef {import('../types').Context} Context */
 
@@ -27,7 +27,17 @@ export function verdictView(context) {
       h('p', { class: 'verdict-number' },
         why(`peak:${worstStage(context)}`, format.bytes(memory.peak_bytes), words.t('why.peak')),
         h('small', { class: 'range' }, words.t('verdict.range', { low: format.amount(memory.low_bytes), high: format.amount(memory.high_bytes) })))),
-    h('p', { class: 'verdict-reason' }, reasons(context).join(words.t('punctuation.sentence_gap'))));
+    h('p', { class: 'verdict-reason' }, reasons(context).join(words.t('punctuation.sentence_gap'))),
+    speeds(context));
+}
+
+/** How fast it serves, each figure with its reason. @param {Context} context */
+function speeds({ report, words, format }) {
+  const time = report.time ?? {};
+  if (!time.decode_tok_s) return null;
+  const names = ['ttft_s', 'decode_tok_s', 'tpot_s', 'throughput_tok_s'].filter((name) => name in time);
+  return h('dl', { class: 'speeds', 'aria-label': words.t('verdict.speed') }, names.map((name) => h('div', { 'data-key': name },
+    h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`))))));
 }
 
 /** Where nothing was planned. @param {string} text */
