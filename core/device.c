@@ -45,6 +45,14 @@ static bool find_host(const gp_job *job, gp_device *device) {
     return true;
 }
 
+/* No GPU stated: what a job needs is known all the same, whether it fits is not. */
+static bool take_any(gp_device *device, gp_diagnostics *diagnostics) {
+    gp_diagnose(diagnostics, GP_CODE_GPU_NOT_STATED, "hardware.gpu");
+    copy_name(device, "GPU");
+    device->usable_bytes = GP_EXACT_MAX;
+    return true;
+}
+
 static bool find_capacity(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics) {
     const gp_gpu_request *request = &job->gpu;
     const char *row_name = request->custom ? request->like : request->name;
@@ -74,10 +82,7 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     *device = (gp_device){.row = NULL};
     copy_name(device, job->gpu.name);
     if (strcmp(job->gpu.name, "cpu") == 0) return find_host(job, device);
-    if (!job->gpu.custom && job->gpu.name[0] == '\0') {
-        gp_diagnose(diagnostics, GP_CODE_MISSING, "hardware.gpu");
-        return false;
-    }
+    if (!job->gpu.custom && job->gpu.name[0] == '\0') return take_any(device, diagnostics);
     if (!find_capacity(job, device, diagnostics)) return false;
     if (!job->gpu.custom && device->row != NULL) copy_name(device, device->row->name);
     uint64_t capacity = device->capacity_bytes;
@@ -95,7 +100,8 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
 void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device) {
     bool shared = !gp_is_training(job) && gp_engine_takes_share(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
     if (!shared || gp_engine_shares_rest(job)) return;
-    if (device->is_host || gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
+    if (device->is_host || !gp_device_is_measured(device)) return;
+    if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
     gp_beside_share beside = gp_engine_beside_share(job);
     double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->usable_bytes;
     bytes += beside.device + beside.layer * (double)layers;

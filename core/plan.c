@@ -43,8 +43,11 @@ static void check_measure(gp_plan *plan) {
     bool asks = job->model.params_max || gp_origin_of(job, GP_FIELD_COUNT) == GP_AUTO;
     for (int field = 0; field < GP_FIELD_TOTAL; field++) asks = asks || job->settings[field].origin == GP_MAX;
     if (!asks || gp_device_is_measured(&plan->device)) return;
-    gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_UNKNOWN_MEMORY, "hardware.host_ram_gib"), "value",
-                  plan->device.name);
+    if (plan->device.is_host)
+        gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_UNKNOWN_MEMORY, "hardware.host_ram_gib"), "value",
+                      plan->device.name);
+    else
+        gp_diagnose(&plan->diagnostics, GP_CODE_MISSING, "hardware.gpu");
 }
 
 static void reset(gp_plan *plan) {
