@@ -199,8 +199,10 @@ static void step_precision_training(gp_plan *plan, gp_step *step) {
     for (int i = 0; i < 3; i++) {
         gp_job changed = plan->job;
         gp_stage_ledger ledger;
+        gp_layout layout = plan->layout;
         gp_set_choice(&changed, GP_FIELD_RECOMPUTE, choices[i], GP_SOLVED);
-        gp_ledger_stage(&changed, &plan->model, &plan->layout, plan->peak.stage, &ledger);
+        gp_recipe_build(&changed, &plan->model, &layout.recipe);
+        gp_ledger_stage(&changed, &plan->model, &layout, plan->peak.stage, &ledger);
         number(step, names[i], (double)activations(&ledger));
     }
     bool full = gp_choice_is(&plan->job, GP_FIELD_RECOMPUTE, "full");

@@ -10,6 +10,11 @@ static bool chunked_loss(gp_draft *draft) {
     return whole && gp_draft_choice(draft, GP_FIELD_LOSS, "chunked");
 }
 
+static bool balance_stages(gp_draft *draft) {
+    if (draft->plan->layout.pp == 1 || draft->plan->layout.split_stages > 0) return false;
+    return gp_draft_choice(draft, GP_FIELD_PP_LAYERS, "balance");
+}
+
 static bool zero_2(gp_draft *draft) {
     const gp_layout *layout = &draft->plan->layout;
     if (layout->dp == 1 || layout->zero >= 2) return false;
@@ -93,6 +98,7 @@ static bool longer_sequence(gp_draft *draft) {
 
 static const gp_knob_row rows[] = {
     {"chunked_loss", {GP_COST_NONE, 0, 0, "Wijmans et al. 2024, arXiv:2411.09009, section 5"}, false, chunked_loss},
+    {"balance_stages", {GP_COST_TIME, 0, 0, ""}, false, balance_stages},
     {"zero_2", {GP_COST_NONE, 0, 0, "Rajbhandari et al. 2020, arXiv:1910.02054, section 7.1: the same traffic"}, false,
      zero_2},
     {"less_recompute",

@@ -178,6 +178,7 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     if (training) {
         settle_batch(job, layout, diagnostics);
         split_batch(layout);
+        gp_layout_read_split(job, model, layout, diagnostics);
         check_sequence(job, layout->cp, diagnostics);
     } else {
         settle_sequences(job, layout);
@@ -375,12 +376,10 @@ static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *
 
 void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
                      gp_stage_share *share) {
-    int64_t layers = model->shape.layers, pp = layout->pp, more = layers % pp;
-    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / pp};
-    share->layers = layers / pp + (index < more ? 1 : 0);
-    share->first_layer = product(index, layers / pp) + (index < more ? index : more);
+    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / layout->pp};
+    share->layers = gp_layout_layers(model, layout, index, &share->first_layer);
     share->first = index == 0;
-    share->last = index == pp - 1;
+    share->last = index == layout->pp - 1;
     add_layers(job, model, layout, share);
     add_ends(job, model, layout, share);
     share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->tp));

@@ -4,6 +4,8 @@
 
 #include "recipe.h"
 
+#define GP_SPLIT_STAGES 64 /* pipelines of more stages are split evenly */
+
 typedef struct {
     int64_t gpus, per_node;
     int64_t tp, pp, vpp, cp, ep, dp;
@@ -12,6 +14,9 @@ typedef struct {
     int64_t micro_batch, grad_accum, global_batch, seq_len;
     int64_t batch_parts;         /* micro-batches that a pipeline makes of one of the job's; counted in grad_accum */
     int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
+    int64_t split_stages;        /* pp when `split` says how many layers each stage holds; 0: as evenly as they go */
+    uint16_t split[GP_SPLIT_STAGES];
+    bool balances;               /* the job leaves the split to the planner (balance.h) */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
 } gp_layout;
 
@@ -42,7 +47,14 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
  * and against the model where there is one (NULL: none). */
 void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics);
 
-/* Share of one stage; layers are split as evenly as they go, the remainder on the earliest stages. */
+/* Takes the split of the job, if it has one; one that does not fit becomes a row of `diagnostics`. */
+void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics);
+
+/* Layers of one stage and the first of them: as the split says, else as evenly as they go, the remainder on the
+ * earliest stages. */
+int64_t gp_layout_layers(const gp_model *model, const gp_layout *layout, int64_t stage, int64_t *first);
+
+/* Share of one stage. */
 void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
                      gp_stage_share *share);
 

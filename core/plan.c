@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "balance.h"
 #include "derive.h"
 
 const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict) {
@@ -96,16 +97,17 @@ static void take_stage(gp_peak *peak, const gp_stage_ledger *stage, int64_t inde
     if (stage->high_bytes > peak->high_bytes) peak->high_bytes = stage->high_bytes;
 }
 
-/* Only the ends are asked: a stage between them holds no more layers and no more micro-batches than the first, which
- * has the embedding besides. */
+/* Of equal layers only the ends are asked: a stage between them holds no more layers and no more micro-batches than the
+ * first, which has the embedding besides. */
 gp_peak gp_plan_peak(const gp_job *job, const gp_model *model, const gp_layout *layout) {
     gp_peak peak = {0};
     gp_stage_ledger ledger;
-    gp_ledger_stage(job, model, layout, 0, &ledger);
-    take_stage(&peak, &ledger, 0);
-    if (layout->pp == 1) return peak;
-    gp_ledger_stage(job, model, layout, layout->pp - 1, &ledger);
-    take_stage(&peak, &ledger, layout->pp - 1);
+    bool alike = layout->split_stages == 0 && model->kind_count == 1;
+    int64_t step = alike && layout->pp > 1 ? layout->pp - 1 : 1;
+    for (int64_t stage = 0; stage < layout->pp; stage += step) {
+        gp_ledger_stage(job, model, layout, stage, &ledger);
+        take_stage(&peak, &ledger, stage);
+    }
     return peak;
 }
 
@@ -118,6 +120,7 @@ gp_verdict gp_plan_try(gp_plan *plan, const gp_job *job, const gp_model *model, 
     gp_diagnostics_clear(&plan->scratch);
     *peak = (gp_peak){.bytes = UINT64_MAX, .high_bytes = UINT64_MAX};
     if (!gp_layout_build(job, model, layout, &plan->scratch)) return GP_NO;
+    gp_balance_stages(job, model, layout, false);
     *peak = gp_plan_peak(job, model, layout);
     return gp_plan_verdict(peak, &plan->device);
 }

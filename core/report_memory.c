@@ -86,6 +86,7 @@ static void write_stage(gp_writer *writer, const gp_stage_ledger *stage, int64_t
     gp_write_open(writer, NULL, '{');
     gp_write_whole(writer, "stage", stage->share.index);
     gp_write_whole(writer, "stages", stages);
+    gp_write_whole(writer, "layers", stage->share.layers);
     gp_write_whole(writer, "gpus", stage->share.gpus * stages);
     gp_write_whole(writer, "first_gpu", stage->share.index * stage->share.gpus);
     gp_write_text(writer, "peak_phase", gp_phase_key(stage->peak_phase));

@@ -1,5 +1,6 @@
 #include "solve.h"
 
+#include "balance.h"
 #include "derive.h"
 
 void gp_solve_record(gp_plan *plan, gp_field field, double value, double fails_at) {
@@ -20,6 +21,7 @@ bool gp_solve(gp_plan *plan) {
     if (!(maximum ? gp_solve_maximum(plan) : gp_solve_choices(plan))) return false;
     gp_diagnostics_clear(&plan->scratch);
     if (!gp_layout_build(&plan->job, &plan->model, &plan->layout, &plan->diagnostics)) return false;
+    gp_balance_stages(&plan->job, &plan->model, &plan->layout, true);
     gp_derive_from_layout(&plan->job, &plan->layout);
     return true;
 }

@@ -181,23 +181,24 @@ static void stage_row(gp_table *table, const gp_view *view, const cJSON *stage) 
     if (count > 1) gp_buffer_printf(gp_table_cell(table, 0), "%.0f–%.0f", first, first + count - 1);
     else gp_buffer_printf(gp_table_cell(table, 0), "%.0f", first);
     gp_view_number(gp_table_cell(table, 1), gp_json_number(stage, "gpus"));
-    gp_view_gigabytes(gp_table_cell(table, 2), view, gp_json_number(stage, "peak_bytes"));
+    gp_view_number(gp_table_cell(table, 2), gp_json_number(stage, "layers"));
+    gp_view_gigabytes(gp_table_cell(table, 3), view, gp_json_number(stage, "peak_bytes"));
     if (gp_json_has(stage, "low_bytes")) {
-        gp_view_gigabytes(gp_table_cell(table, 3), view, gp_json_number(stage, "low_bytes"));
-        gp_buffer_text(gp_table_cell(table, 3), "–");
-        gp_view_gigabytes(gp_table_cell(table, 3), view, gp_json_number(stage, "high_bytes"));
+        gp_view_gigabytes(gp_table_cell(table, 4), view, gp_json_number(stage, "low_bytes"));
+        gp_buffer_text(gp_table_cell(table, 4), "–");
+        gp_view_gigabytes(gp_table_cell(table, 4), view, gp_json_number(stage, "high_bytes"));
     }
-    gp_buffer_text(gp_table_cell(table, 4), gp_message_of(view->language, "phase", gp_json_text(stage, "peak_phase")));
+    gp_buffer_text(gp_table_cell(table, 5), gp_message_of(view->language, "phase", gp_json_text(stage, "peak_phase")));
 }
 
 static void stage_table(gp_buffer *buffer, const gp_view *view, const cJSON *stages) {
-    static const char *const headings[] = {"cli.stages.stage", "cli.stages.gpus", "cli.stages.peak", "cli.stages.range",
-                                           "cli.stages.phase"};
+    static const char *const headings[] = {"cli.stages.stage", "cli.stages.gpus", "cli.stages.layers", "cli.stages.peak",
+                                           "cli.stages.range", "cli.stages.phase"};
     gp_view_heading(buffer, view, "cli.stages");
     gp_table table;
-    gp_table_start(&table, "lrrrl");
+    gp_table_start(&table, "lrrrrl");
     gp_table_row(&table);
-    for (int i = 0; i < 5; i++) gp_buffer_text(gp_table_cell(&table, i), gp_message(view->language, headings[i]));
+    for (int i = 0; i < 6; i++) gp_buffer_text(gp_table_cell(&table, i), gp_message(view->language, headings[i]));
     const cJSON *stage;
     cJSON_ArrayForEach(stage, stages) {
         stage_row(&table, view, stage);

@@ -1,0 +1,53 @@
+/* layout_split.c: how many layers each pipeline stage holds, where the job says so. */
+#include "layout.h"
+
+static void refuse(const char *text, const gp_model *model, const gp_layout *layout, gp_diagnostics *diagnostics) {
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_STAGE_LAYERS_MISMATCH, "train.pp_layers");
+    gp_argue_text(row, "value", text);
+    gp_argue_number(row, "layers", (double)model->shape.layers);
+    gp_argue_number(row, "pp", (double)layout->pp);
+}
+
+/* "10,11,11": a number for each stage. Returns how many there are, 0 for any other text or too many. */
+static int64_t read_list(const char *text, uint16_t split[GP_SPLIT_STAGES], int64_t *sum) {
+    int64_t stages = 0, number = 0, digits = 0;
+    *sum = 0;
+    for (;; text++) {
+        if (*text >= '0' && *text <= '9' && digits < 5) {
+            number = 10 * number + (*text - '0');
+            digits++;
+            continue;
+        }
+        if (*text == ' ' && digits == 0) continue;
+        bool ends = *text == '\0' || *text == ',';
+        if (!ends || number < 1 || number > UINT16_MAX || stages == GP_SPLIT_STAGES) return 0;
+        split[stages++] = (uint16_t)number;
+        *sum += number;
+        if (*text == '\0') return stages;
+        number = digits = 0;
+    }
+}
+
+void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics) {
+    int64_t layers = model->shape.layers, sum = 0;
+    int64_t choice = gp_known(job, GP_FIELD_PP_LAYERS) ? gp_whole(job, GP_FIELD_PP_LAYERS) : GP_CHOICE_PP_LAYERS_EVEN;
+    if (choice == GP_CHOICE_PP_LAYERS_EVEN) return;
+    if (choice == GP_CHOICE_PP_LAYERS_BALANCE) {
+        layout->balances = layout->pp > 1 && layout->pp <= GP_SPLIT_STAGES && layers <= UINT16_MAX && layers >= layout->pp;
+        return;
+    }
+    const char *text = job->settings[GP_FIELD_PP_LAYERS].text;
+    layout->split_stages = text != NULL ? read_list(text, layout->split, &sum) : 0;
+    if (layout->split_stages != layout->pp || sum != layers) refuse(text != NULL ? text : "", model, layout, diagnostics);
+}
+
+int64_t gp_layout_layers(const gp_model *model, const gp_layout *layout, int64_t stage, int64_t *first) {
+    int64_t layers = model->shape.layers, pp = layout->pp, each = layers / pp, more = layers % pp;
+    if (layout->split_stages == pp) {
+        *first = 0;
+        for (int64_t i = 0; i < stage; i++) *first += layout->split[i];
+        return layout->split[stage];
+    }
+    *first = stage * each + (stage < more ? stage : more);
+    return each + (stage < more ? 1 : 0);
+}
