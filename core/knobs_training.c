@@ -98,9 +98,9 @@ static bool longer_sequence(gp_draft *draft) {
 
 static const gp_knob_row rows[] = {
     {"chunked_loss", {GP_COST_NONE, 0, 0, "Wijmans et al. 2024, arXiv:2411.09009, section 5"}, false, chunked_loss},
-    {"balance_stages", {GP_COST_TIME, 0, 0, ""}, false, balance_stages},
     {"zero_2", {GP_COST_NONE, 0, 0, "Rajbhandari et al. 2020, arXiv:1910.02054, section 7.1: the same traffic"}, false,
      zero_2},
+    {"balance_stages", {GP_COST_TIME, 0, 0, ""}, false, balance_stages},
     {"less_recompute",
      {GP_COST_TIME, -0.28, -0.04, "Korthikanti et al. 2022, arXiv:2205.05198, table 4"}, true, less_recompute},
     {"larger_micro_batch", {GP_COST_TIME, 0, 0, ""}, true, larger_micro_batch},
