@@ -21,7 +21,9 @@ static const gp_diagnostic *first_error(const gp_diagnostics *diagnostics) {
     return NULL;
 }
 
-static double tokens_per_s(const gp_plan *plan) { return plan->time.tokens_per_s; }
+static double tokens_per_s(const gp_plan *plan) {
+    return gp_is_training(&plan->job) ? plan->time.tokens_per_s : plan->serving.throughput_tok_s.value;
+}
 
 /* Plans the job where it stands now and takes the figures over. */
 static void try_row(const gp_job *job, gp_plan *plan, gp_rank_row *row) {

@@ -21,7 +21,7 @@ typedef struct {
 static const rank_column columns[] = {
     {"gpu", 'l', false},         {"type", 'l', false},         {"verdict", 'l', false},
     {"peak_bytes", 'r', false},  {"usable_bytes", 'r', true},  {"max_concurrency", 'r', false},
-    {"max_context", 'r', true},  {"usd_per_hour", 'r', false}, {"usd_per_million_tokens", 'r', false},
+    {"max_context", 'r', true},  {"tokens_per_s", 'r', false}, {"usd_per_hour", 'r', false}, {"usd_per_million_tokens", 'r', false},
     {"date", 'l', false},
 };
 #define COLUMN_COUNT ((int)(sizeof columns / sizeof *columns))

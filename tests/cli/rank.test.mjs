@@ -30,20 +30,21 @@ for (const [name, job] of [["serving", SERVE], ["tuning", TUNE]]) {
   }
 }
 
-test("what fits comes first, the cheapest of it at the top", () => {
-  const rows = rank("instances", SERVE);
+for (const [job, price] of [[SERVE, "usd_per_million_tokens"], [TUNE, "usd_per_hour"]]) test(`what fits comes first, the cheapest of it at the top: ${job.task}`, () => {
+  const rows = rank("instances", job);
   rows.slice(1).forEach((row, index) => {
     const before = rows[index];
     const difference = STANDING.indexOf(row.verdict) - STANDING.indexOf(before.verdict);
     assert.ok(difference >= 0);
-    if (difference === 0 && row.verdict) assert.ok((row.usd_per_hour ?? Infinity) >= (before.usd_per_hour ?? Infinity), row.type);
+    if (difference === 0 && row.verdict) assert.ok((row[price] ?? Infinity) >= (before[price] ?? Infinity), row.type);
   });
   const listed = reportOf(["catalog", "instances"]).instances;
   for (const { type, provider, instances, usd_per_hour, date } of rows.filter((row) => row.verdict)) {
     const source = listed.find((row) => row.type === type && row.provider === provider && row.date === date && (!row.usd_per_hour || Math.abs(row.usd_per_hour * instances - usd_per_hour) < 1e-9));
     assert.ok(source, `${provider} ${type}`);
   }
-  const gpus = rank("gpus", SERVE);
+  for (const row of rows) if (row.usd_per_million_tokens) assert.ok(Math.abs(row.usd_per_hour / 3600 / row.tokens_per_s * 1e6 / row.usd_per_million_tokens - 1) < 1e-9);
+  const gpus = rank("gpus", job);
   gpus.slice(1).forEach((row, index) => { if (row.verdict && row.verdict === gpus[index].verdict) assert.ok(row.count >= gpus[index].count); });
 });
 

@@ -55,10 +55,11 @@ function verdictOf(context, row) {
 const bytesOf = ({ words, format }, bytes) => (bytes === undefined ? words.t('table.none') : format.bytes(bytes));
 
 /** @param {Context} context */
-const servingColumns = ({ words, job }) => (job.task === 'infer' ? [words.t('kv.max_concurrency'), words.t('kv.max_context')] : []);
+const servingColumns = ({ words, job }) => (job.task === 'infer' ? [words.t('kv.max_concurrency'), words.t('study.gpus.speed')] : []);
 
 /** @param {Context} context @param {RankRow} row */
-const servingCells = ({ format, job }, row) => (job.task === 'infer' ? [format.number(row.max_concurrency ?? 0), format.number(row.max_context ?? 0)] : []);
+const servingCells = ({ words, format, job }, row) => (job.task !== 'infer' ? []
+  : [format.number(row.max_concurrency ?? 0), row.tokens_per_s ? format.number(row.tokens_per_s, 0) : words.t('table.none')]);
 
 /** @param {RankRow[]} rows */
 const hasTokenPrices = (rows) => rows.some((row) => row.usd_per_million_tokens !== undefined);
