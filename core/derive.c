@@ -235,7 +235,7 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     bool train = gp_is_training(job);
     derive_whole(job, GP_FIELD_COUNT, layout->gpus);
     derive_whole(job, train ? GP_FIELD_TP : GP_FIELD_INFER_TP, layout->tp);
-    derive_whole(job, train ? GP_FIELD_PP : GP_FIELD_INFER_PP, layout->pp);
+    if (!layout->device_map) derive_whole(job, train ? GP_FIELD_PP : GP_FIELD_INFER_PP, layout->pp);
     derive_whole(job, train ? GP_FIELD_DP : GP_FIELD_INFER_DP, layout->dp);
     if (!train) return;
     derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum / layout->batch_parts);

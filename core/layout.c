@@ -90,7 +90,7 @@ static void check_heads(const gp_layout *layout, const gp_model *model, const ch
 static void check_stages(const gp_layout *layout, const gp_model *model, const char *path,
                          gp_diagnostics *diagnostics) {
     int64_t chunks = product(layout->pp, layout->vpp);
-    if (chunks <= model->shape.layers) return;
+    if (chunks <= model->shape.layers || gp_layout_counts_ends(model, layout)) return;
     gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_LAYERS_NOT_ENOUGH, path);
     gp_argue_number(row, "layers", (double)model->shape.layers);
     gp_argue_number(row, "pp", (double)chunks);
@@ -103,8 +103,19 @@ static void mismatch(gp_code code, const char *path, const char *name, int64_t s
     gp_argue_number(row, "product", (double)computed);
 }
 
+/* One copy on several GPUs without any way of splitting it: device_map="auto" of accelerate lays its layers over them. */
+static bool maps_devices(const gp_job *job, const gp_layout *layout) {
+    bool one_copy = gp_is_training(job) && gp_origin_of(job, GP_FIELD_DP) == GP_GIVEN && degree(job, GP_FIELD_DP, 1) == 1;
+    return one_copy && layout->recipe.framework->hugging_face && layout->tp * layout->pp * layout->cp == 1;
+}
+
 /* Data parallelism is what the other degrees leave of the GPUs. */
 static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_field, gp_diagnostics *diagnostics) {
+    if (layout->gpus > 1 && maps_devices(job, layout)) {
+        layout->device_map = true;
+        layout->pp = layout->gpus;
+        gp_argue_number(gp_diagnose(diagnostics, GP_CODE_DEVICE_MAP, "hardware.count"), "count", (double)layout->gpus);
+    }
     int64_t inner = product(product(layout->tp, layout->pp), layout->cp);
     bool even = layout->gpus % inner == 0;
     layout->dp = degree(job, dp_field, even ? layout->gpus / inner : 1);
@@ -173,8 +184,8 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     else
         read_inference(job, model, layout);
     check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
-    check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
     settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
     if (training) {
         settle_batch(job, layout, diagnostics);
         split_batch(layout);
@@ -332,6 +343,7 @@ static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t w
  * Megatron-LM core/pipeline_parallel/schedules.py). */
 static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
     int64_t p = layout->pp, v = layout->vpp, total = product(layout->grad_accum, v);
+    if (layout->device_map) return 1;
     int64_t held = v == 1 ? p - stage : 2 * (p - stage - 1) + (v - 1) * p + 1;
     return held < total ? held : total;
 }

@@ -16,6 +16,7 @@ typedef struct {
     int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
     int64_t split_stages;        /* pp when `split` says how many layers each stage holds; 0: as evenly as they go */
     uint16_t split[GP_SPLIT_STAGES];
+    bool device_map;             /* the layers of one copy lie on all GPUs, which work one after the other */
     bool balances;               /* the job leaves the split to the planner (balance.h) */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
 } gp_layout;
@@ -49,6 +50,10 @@ void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *d
 
 /* Takes the split of the job, if it has one; one that does not fit becomes a row of `diagnostics`. */
 void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics);
+
+/* True where embedding and output matrix count as layers of a pipeline that has a chunk too many for the layers alone
+ * (Megatron-LM account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split). */
+bool gp_layout_counts_ends(const gp_model *model, const gp_layout *layout);
 
 /* Layers of one stage and the first of them: as the split says, else as evenly as they go, the remainder on the
  * earliest stages. */

@@ -41,12 +41,23 @@ void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *l
     if (layout->split_stages != layout->pp || sum != layers) refuse(text != NULL ? text : "", model, layout, diagnostics);
 }
 
+bool gp_layout_counts_ends(const gp_model *model, const gp_layout *layout) {
+    uint64_t product = gp_mul((uint64_t)layout->pp, (uint64_t)layout->vpp);
+    int64_t all = model->shape.layers + 2, chunks = product > GP_EXACT_MAX ? INT64_MAX : (int64_t)product;
+    return layout->pp > 2 && chunks > model->shape.layers && chunks <= all && all % layout->pp == 0;
+}
+
 int64_t gp_layout_layers(const gp_model *model, const gp_layout *layout, int64_t stage, int64_t *first) {
     int64_t layers = model->shape.layers, pp = layout->pp, each = layers / pp, more = layers % pp;
     if (layout->split_stages == pp) {
         *first = 0;
         for (int64_t i = 0; i < stage; i++) *first += layout->split[i];
         return layout->split[stage];
+    }
+    if (gp_layout_counts_ends(model, layout)) {
+        int64_t even = (layers + 2) / pp;
+        *first = stage > 0 ? stage * even - 1 : 0;
+        return stage == 0 || stage + 1 == pp ? even - 1 : even;
     }
     *first = stage * each + (stage < more ? stage : more);
     return each + (stage < more ? 1 : 0);

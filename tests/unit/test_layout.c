@@ -218,6 +218,54 @@ static void test_llama_cpp_splits_by_layers(void **state) {
     fixture_free(f);
 }
 
+static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
+    (void)state;
+    fixture *f = training("4", "\"framework\":\"hf-trainer\",\"tp\":1,\"pp\":1,\"dp\":1,\"grad_accum\":16");
+    assert_true(f->valid && f->layout.device_map);
+    assert_true(fixture_has(f, GP_CODE_DEVICE_MAP, "hardware.count"));
+    for (int64_t i = 0; i < 4; i++) {
+        assert_int_equal(stage(f, i).layers, 8);
+        assert_int_equal(stage(f, i).in_flight, 1);
+    }
+    fixture_free(f);
+    /* Megatron has no such way: the GPUs have no place. */
+    f = training("4", "\"framework\":\"megatron\",\"tp\":1,\"pp\":1,\"dp\":1");
+    assert_true(fixture_has(f, GP_CODE_PARALLEL_MISMATCH, "hardware.count"));
+    fixture_free(f);
+}
+
+static void test_ends_count_as_layers_where_chunks_are_too_many(void **state) {
+    (void)state;
+    /* 32 layers and both ends are 34: two for each of 17 stages. */
+    fixture *f = training("17", "\"framework\":\"megatron\",\"tp\":1,\"pp\":17,\"vpp\":2");
+    assert_true(f->valid);
+    int64_t layers = 0;
+    for (int64_t i = 0; i < 17; i++) {
+        assert_int_equal(stage(f, i).first_layer, layers);
+        layers += stage(f, i).layers;
+        assert_int_equal(stage(f, i).layers, i == 0 || i == 16 ? 1 : 2);
+    }
+    assert_int_equal(layers, 32);
+    fixture_free(f);
+    f = training("18", "\"framework\":\"megatron\",\"tp\":1,\"pp\":18,\"vpp\":2");
+    assert_true(fixture_has(f, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp"));
+    fixture_free(f);
+}
+
+static void test_torchtitan_cuts_the_batch_for_its_pipeline(void **state) {
+    (void)state;
+    fixture *f = training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":8");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.micro_batch, 2);
+    assert_int_equal(f->layout.grad_accum, 4);
+    assert_int_equal(f->layout.global_batch, 16);
+    fixture_free(f);
+    f = training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":3");
+    assert_int_equal(f->layout.micro_batch, 1);
+    assert_int_equal(f->layout.grad_accum, 3);
+    fixture_free(f);
+}
+
 static void test_hostile_degrees_do_not_overflow(void **state) {
     (void)state;
     fixture *f = training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
@@ -243,6 +291,9 @@ int main(void) {
         cmocka_unit_test(test_adapters_are_counted_per_stage),
         cmocka_unit_test(test_serving_takes_the_node_as_tensor_parallel),
         cmocka_unit_test(test_llama_cpp_splits_by_layers),
+        cmocka_unit_test(test_one_copy_of_the_trainer_is_laid_over_its_gpus),
+        cmocka_unit_test(test_ends_count_as_layers_where_chunks_are_too_many),
+        cmocka_unit_test(test_torchtitan_cuts_the_batch_for_its_pipeline),
         cmocka_unit_test(test_hostile_degrees_do_not_overflow),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
