@@ -2,6 +2,7 @@
 import { h } from '../dom.js';
 import { VERDICT_SHAPES } from '../views/terms.js';
 import { drawCurve } from './curve.js';
+import { speedFigures } from './speed.js';
 import { studyTable } from './table.js';
 import { sweepOf } from './sweep.js';
 
@@ -16,10 +17,11 @@ const fieldsOf = ({ job }) => (job.task === 'infer' ? ['infer.context', 'infer.c
 
 /** @param {Context} context @param {import('../types').Engine} engine @param {import('../types').Job} base @returns {import('./studies.js').Figure[]} */
 export function lengthsStudy(context, engine, base) {
-  return fieldsOf(context).flatMap((path) => {
+  const curves = fieldsOf(context).flatMap((path) => {
     const sweep = sweepOf(engine, context, base, path);
     return sweep && sweep.points.length > 1 ? [figure(context, sweep)] : [];
   });
+  return [...curves, ...speedFigures(context, engine, base)];
 }
 
 /** @param {Context} context @param {Sweep} sweep @returns {import('./studies.js').Figure} */

@@ -60,6 +60,21 @@ test("curves name the crossing that the solver finds, and their points are plans
   }
 });
 
+test("output and wait over concurrency are those of a plan at each point", async () => {
+  await withPage({ page: `index.html?lang=en#${linkOf(serving)}` }, async (page) => {
+    await open(page, "lengths");
+    const rows = Object.entries(await rowsOf(page, "speed"));
+    assert.ok(rows.length > 2);
+    const most = plan(serving).kv.max_concurrency;
+    assert.equal(Number(rows[rows.length - 1][0]), Math.max(most, serving.infer.concurrency));
+    for (const [users, [, , each, output]] of rows) {
+      const { time } = plan({ ...serving, infer: { ...serving.infer, concurrency: Number(users) } });
+      assert.equal(Number(output.replaceAll(",", "")), Math.round(time.throughput_tok_s), users);
+      assert.ok(Math.abs(Number(each.replace(/,| ms/g, "")) - time.tpot_s * 1000) <= 0.5, `${users}: ${each}`);
+    }
+  });
+});
+
 test("pictures follow an edit", async () => {
   await withPage({}, async (page) => {
     await open(page, "step");
