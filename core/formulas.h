@@ -25,12 +25,17 @@ extern const gp_formula *const gp_formulas_timing[];
 gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe, double shards);
 gp_amount gp_scales_amount(double linear_params, double scale_bits);
 gp_amount gp_gradients_amount(double params, double bytes_per_param, double shards);
+/* Made by the worst moment of backward, and after it. */
+gp_amount gp_gradients_made_amount(double all, double later);
+gp_amount gp_gradients_later_amount(double params, double bytes_per_param, double shards, double made);
 gp_amount gp_master_amount(double params, double bytes_per_param, double shards);
 gp_amount gp_optimizer_amount(double matrix_params, double matrix_bytes, double other_params, double other_bytes,
                               double shards);
 gp_amount gp_optimizer_factored_amount(double layers, double per_layer, double ends, double shards);
 gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_bytes, double shards);
-gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double shards);
+gp_amount gp_optimizer_temp_amount(double lists, double params, double bytes_per_param, double shards);
+/* Of the tensor whose update takes most, in elements, and of the one updated before it. */
+gp_amount gp_optimizer_single_amount(double largest, double bytes, double previous, double previous_bytes);
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
 gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
 gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);
@@ -48,6 +53,12 @@ typedef struct {
 } gp_kept_activations;
 gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute policy);
 gp_amount gp_layer_backward_amount(double tokens, double recomputed, double gradients);
+/* Of a step replayed operator by operator (activations.h), in bytes. */
+gp_amount gp_replay_kept_amount(double of_layers, double other);
+gp_amount gp_replay_left_amount(double kept, double released);
+gp_amount gp_replay_logits_amount(double bytes, double tokens, double vocab);
+/* … with the numbers of tokens and labels, and the masks that a model holds. */
+gp_amount gp_replay_working_amount(double bytes, double tokens, double masks);
 gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks);
 
 /* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */

@@ -53,6 +53,32 @@ gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, 
     return gp_amount_make(&logits_full, tokens * vocab * bytes_per_logit / tp, 4, terms);
 }
 
+#define REPLAY "github.com/huggingface/transformers modeling_llama.py, modeling_gpt2.py, github.com/pytorch/pytorch " \
+    "tools/autograd/derivatives.yaml: every operator of the step with what it keeps, core/activations_layers.c and core/tape.c"
+static const gp_formula replay_kept = {"activations.replay", "layers_bytes + outside_bytes", REPLAY};
+static const gp_formula replay_left = {"activations.replay_left", "saved_bytes - released_bytes", REPLAY};
+static const gp_formula replay_logits = {"logits.replay", "tensors * tokens * vocab * 4", REPLAY};
+static const gp_formula replay_working = {"workspace.replay", "tokens * (bytes_per_token + 16) + mask_bytes",
+    REPLAY "; token and label numbers of 8 bytes each; GPT-2's causal masks"};
+gp_amount gp_replay_kept_amount(double of_layers, double other) {
+    const gp_term terms[] = {{"layers_bytes", of_layers}, {"outside_bytes", other}};
+    return GP_AMOUNT(replay_kept, of_layers + other, terms);
+}
+gp_amount gp_replay_left_amount(double kept, double released) {
+    const gp_term terms[] = {{"saved_bytes", kept}, {"released_bytes", released}};
+    return GP_AMOUNT(replay_left, kept - released, terms);
+}
+gp_amount gp_replay_logits_amount(double bytes, double tokens, double vocab) {
+    const gp_term terms[] = {{"tensors", bytes / (4 * tokens * vocab)}, {"tokens", tokens}, {"vocab", vocab}};
+    gp_amount amount = GP_AMOUNT(replay_logits, bytes, terms);
+    return amount;
+}
+gp_amount gp_replay_working_amount(double bytes, double tokens, double masks) {
+    const gp_term terms[] = {{"tokens", tokens}, {"bytes_per_token", bytes / tokens}, {"mask_bytes", masks}};
+    return GP_AMOUNT(replay_working, bytes + tokens * 16 + masks, terms);
+}
+
 const gp_formula *const gp_formulas_activations[] = {
+    &replay_kept, &replay_left, &replay_logits, &replay_working,
     &layers, &selective, &checkpoints, &layer_backward, &logits_full, &logits_chunked, NULL,
 };

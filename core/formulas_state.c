@@ -61,6 +61,21 @@ gp_amount gp_gradients_amount(double params, double bytes_per_param, double shar
     return per_param(&gradients, params, bytes_per_param, shards);
 }
 
+#define ACCUMULATE "github.com/pytorch/pytorch torch/csrc/autograd/functions/accumulate_grad.h: a gradient is there once its " \
+    "operator has run backward; core/tape.c runs them in that order"
+static const gp_formula gradients_made = {"gradients.made", "all_gradients - later_bytes", ACCUMULATE};
+static const gp_formula gradients_later = {
+    "gradients.later", "params * bytes_per_param / shards - made_bytes", ACCUMULATE};
+gp_amount gp_gradients_made_amount(double all, double later) {
+    const gp_term terms[] = {{"all_gradients", all}, {"later_bytes", later}};
+    return GP_AMOUNT(gradients_made, all - later, terms);
+}
+gp_amount gp_gradients_later_amount(double params, double bytes_per_param, double shards, double made) {
+    const gp_term terms[] = {
+        {"params", params}, {"bytes_per_param", bytes_per_param}, {"shards", shards}, {"made_bytes", made}};
+    return GP_AMOUNT(gradients_later, params * bytes_per_param / shards - made, terms);
+}
+
 static const gp_formula master_weights = {
     "master_weights.per_param", "params * bytes_per_param / shards",
     "Micikevicius et al. 2018, arXiv:1710.03740, section 3.1: an fp32 copy; sharded with the optimizer (ZeRO stage 1)"};
@@ -107,11 +122,26 @@ gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_byt
 }
 
 static const gp_formula optimizer_temp = {
-    "optimizer_temp.foreach", "params * bytes_per_param / shards",
+    "optimizer_temp.foreach", "lists * params * bytes_per_param / shards",
     "github.com/pytorch/pytorch torch/optim/adamw.py _multi_tensor_adamw: the list of square roots of the second "
-    "moments lives beside the states"};
-gp_amount gp_optimizer_temp_amount(double params, double bytes_per_param, double shards) {
-    return per_param(&optimizer_temp, params, bytes_per_param, shards);
+    "moments lives beside the states; on the host before release 2.0 a second one, with epsilon added"};
+gp_amount gp_optimizer_temp_amount(double lists, double params, double bytes_per_param, double shards) {
+    const gp_term terms[] = {
+        {"lists", lists}, {"params", params}, {"bytes_per_param", bytes_per_param}, {"shards", shards}};
+    return GP_AMOUNT(optimizer_temp, lists * params * bytes_per_param / shards, terms);
+}
+
+static const gp_formula optimizer_single = {
+    "optimizer_temp.single", "largest * bytes_per_element + previous * bytes_of_previous",
+    "github.com/pytorch/pytorch torch/optim/adamw.py _single_tensor_adamw: root and quotient of a tensor's second moment, "
+    "and the denominator of the tensor before, a name that still lives; github.com/huggingface/transformers "
+    "optimization.py Adafactor: gradient, parameter, square and its sum with epsilon in fp32, and the update before"};
+gp_amount gp_optimizer_single_amount(double largest, double bytes, double previous, double previous_bytes) {
+    const gp_term terms[] = {{"largest", largest},
+                             {"bytes_per_element", bytes},
+                             {"previous", previous},
+                             {"bytes_of_previous", previous_bytes}};
+    return GP_AMOUNT(optimizer_single, largest * bytes + previous * previous_bytes, terms);
 }
 
 static const gp_formula gather_layers = {
@@ -185,7 +215,7 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 }
 
 const gp_formula *const gp_formulas_state[] = {
-    &weights, &weights_average, &weights_file, &scales, &gradients, &master_weights, &optimizer, &optimizer_factored,
-    &adapter, &optimizer_temp,  &gather_layers, &gather_ends, &gather_buckets,
+    &weights, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
+    &adapter, &optimizer_temp, &optimizer_single, &gather_layers, &gather_ends, &gather_buckets,
     &gather_stage, &gathered_sequence, &flat_copy, &gradient_dummies, NULL,
 };

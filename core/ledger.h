@@ -3,6 +3,7 @@
 #ifndef GP_LEDGER_H
 #define GP_LEDGER_H
 
+#include "activations.h"
 #include "formula.h"
 #include "layout.h"
 
@@ -27,7 +28,7 @@ typedef struct {
 } gp_allocation;
 
 /* An id may occur more than once: parts of it with lifetimes and formulas of their own. */
-#define GP_ALLOCATIONS_MAX 24
+#define GP_ALLOCATIONS_MAX 32
 typedef struct {
     gp_stage_share share;
     int count;
@@ -74,6 +75,13 @@ uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model);
 
 /* The parts of gp_ledger_stage, one per file: ledger_training.c, ledger_inference.c, textbook.c. */
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
+/* Activations, logits and working memory of a step replayed operator by operator, and the gradients of so many
+ * parameters, which are made while it runs backward (0: they are not). Sets saved_bytes. */
+void gp_ledger_replay(const gp_eager_step *step, const gp_model *model, const gp_layout *layout, double params,
+                      gp_stage_ledger *ledger);
+/* Temporaries of the optimizer's step over `params` trained parameters whose states are divided by `shards`. */
+void gp_ledger_optimizer_step(const gp_job *job, const gp_model *model, const gp_layout *layout, double params,
+                              double shards, gp_stage_ledger *ledger);
 void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
 void gp_ledger_textbook(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
 /* Largest phase of what torch counts as allocated, over the allocations appended so far. */

@@ -83,10 +83,11 @@ static void place(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_am
 
 /* Gradients outlive a pass when several micro-batches add to them or one buffer holds them throughout. Else they grow
  * while activations shrink, and are whole at the end of backward, when the first layer is left. */
-static unsigned gradient_phases(const gp_layout *layout) {
-    bool lasting = layout->grad_accum > 1 || layout->pp > 1 || layout->recipe.framework->main_gradients;
-    return lasting ? STEP : REDUCE | OPTIMIZER;
+static bool gradients_last(const gp_layout *layout) {
+    return layout->grad_accum > 1 || layout->pp > 1 || layout->recipe.framework->main_gradients;
 }
+
+static unsigned gradient_phases(const gp_layout *layout) { return gradients_last(layout) ? STEP : REDUCE | OPTIMIZER; }
 
 /* Of the stage's layers together: norms and biases by element, matrices by row and column. */
 static double rows_and_columns(const gp_model *model, const gp_stage_share *share) {
@@ -120,20 +121,19 @@ static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, cons
     return gp_optimizer_amount(s->matrix_params, bytes, other, muon ? 2 * bytes : bytes, shards);
 }
 
-static void add_full_states(const gp_job *job, const gp_model *model, const states *s, gp_stage_ledger *ledger) {
+static void add_full_states(const gp_job *job, const gp_model *model, const states *s, bool made,
+                            gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
     unsigned alive = gradient_phases(s->layout);
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, s->shards[3]), recipe->weights_on_host);
-    place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(s->params, recipe->gradient_bytes, s->shards[2]),
-          recipe->gradients_on_host);
+    if (!made)
+        place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(s->params, recipe->gradient_bytes, s->shards[2]),
+              recipe->gradients_on_host);
     if (recipe->master_bytes > 0)
         place(ledger, GP_ITEM_MASTER_WEIGHTS, ALWAYS, gp_master_amount(s->params, recipe->master_bytes, s->shards[1]),
               recipe->master_on_host);
     place(ledger, GP_ITEM_OPTIMIZER, STEP, optimizer_amount(job, model, s), recipe->optimizer_on_host);
-    if (recipe->foreach_temporaries && !recipe->optimizer_on_host)
-        gp_ledger_append(ledger, GP_ITEM_OPTIMIZER_TEMP, OPTIMIZER,
-                         gp_optimizer_temp_amount(s->params, recipe->optimizer_bytes / 2, s->shards[1]),
-                         spread_buffers);
+    gp_ledger_optimizer_step(job, model, s->layout, s->params, s->shards[1], ledger);
 }
 
 /* ZeRO-1 and -2 leave frozen weights whole on every rank, and ZeRO-3 cannot divide a packed tensor; FSDP can, once it
@@ -151,14 +151,17 @@ static void add_frozen_weights(const states *s, gp_stage_ledger *ledger) {
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, &recipe, shards), recipe.weights_on_host);
 }
 
-static void add_adapter_states(const states *s, gp_stage_ledger *ledger) {
+static void add_adapter_states(const gp_job *job, const gp_model *model, const states *s, bool made,
+                               gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
+    double gradient = made ? 0 : recipe->gradient_bytes;
     add_frozen_weights(s, ledger);
     int zero = s->layout->zero;
-    double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 ? recipe->gradient_bytes : 0);
-    double all = recipe->adapter_bytes + recipe->gradient_bytes + recipe->master_bytes + recipe->optimizer_bytes;
+    double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 ? gradient : 0);
+    double all = recipe->adapter_bytes + gradient + recipe->master_bytes + recipe->optimizer_bytes;
     gp_amount adapters = gp_adapter_amount((double)s->share->adapter_params, kept, all - kept, s->shards[1]);
     place(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, recipe->weights_on_host);
+    gp_ledger_optimizer_step(job, model, s->layout, (double)s->share->adapter_params, s->shards[1], ledger);
 }
 
 /* FSDP that does not reshard after forward (its kind of ZeRO-2) holds its weights whole from there on. So does a
@@ -310,7 +313,7 @@ static void add_divided_states(const gp_job *job, const gp_model *model, const g
     for (int experts = 0; experts <= 1; experts++) {
         gp_stage_share part = part_of(&ledger->share, experts != 0);
         states s = states_of_part(job, layout, &part, experts != 0);
-        add_full_states(job, model, &s, ledger);
+        add_full_states(job, model, &s, false, ledger);
     }
 }
 
@@ -319,10 +322,14 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     ledger->phases = ALWAYS;
     ledger->below = layout->recipe.framework->below;
     ledger->above = layout->recipe.framework->above;
+    gp_eager_step step;
+    bool replayed = gp_eager_replay(job, model, layout, &step);
+    /* Gradients are made one after the other and given up by the optimizer. */
+    bool made = replayed && !gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
     if (gp_is_adapter(job))
-        add_adapter_states(&s, ledger);
+        add_adapter_states(job, model, &s, made, ledger);
     else if (!divides_experts(layout, &ledger->share) || is_block_wise(job))
-        add_full_states(job, model, &s, ledger);
+        add_full_states(job, model, &s, made, ledger);
     else
         add_divided_states(job, model, layout, ledger);
     if (stays_gathered(&s))
@@ -333,7 +340,11 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_buckets(&s, ledger);
     if (!gp_is_adapter(job)) add_flat_copy(&s, ledger);
     add_gradient_dummies(&s, ledger);
-    add_activations(job, model, layout, ledger);
-    add_logits(model, layout, ledger);
+    double params = gp_is_adapter(job) ? (double)ledger->share.adapter_params : s.params;
+    if (replayed)
+        gp_ledger_replay(&step, model, layout, made ? params : 0, ledger);
+    else
+        add_activations(job, model, layout, ledger);
+    if (!replayed || layout->recipe.loss != GP_LOSS_FULL) add_logits(model, layout, ledger);
     add_overhead(layout, ledger);
 }

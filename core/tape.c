@@ -1,0 +1,293 @@
+#include "tape.h"
+
+#include <stddef.h>
+
+/* What an operator keeps, and what its backward holds beside gradients of its inputs. Bits of `keeps`: its inputs for
+ * its own gradient, each input for the other's, its result, its input for a trained weight. */
+enum { KEEPS_A = 1, KEEPS_OTHER = 2, KEEPS_OUT = 4, KEEPS_FOR_WEIGHT = 8, ALIAS_BACK = 16, SCALAR_KEPT = 32 };
+
+typedef struct {
+    uint8_t keeps;
+    uint8_t forward, backward; /* tensors of the size of a beside those that remain: in halves */
+} rule;
+
+/* Source of what is kept: github.com/pytorch/pytorch tools/autograd/derivatives.yaml, the entry of each operator; of the
+ * temporaries: torch/csrc/autograd/FunctionsManual.cpp. ALIAS_BACK: the gradient passes through without a copy. */
+static const rule rules[GP_OP_COUNT] = {
+    [GP_OP_CAST] = {0, 0, 0},                             /* _to_copy */
+    [GP_OP_COPY] = {ALIAS_BACK, 0, 0},                    /* clone of a permuted view, for a batched product */
+    [GP_OP_HEADS] = {0, 0, 0},                            /* view, transpose; backward copies what is permuted */
+    [GP_OP_REPEAT] = {0, 0, 0},                           /* expand, reshape; backward sums over the copies */
+    [GP_OP_ADD] = {ALIAS_BACK, 0, 0},                     /* add */
+    [GP_OP_SCALAR] = {SCALAR_KEPT, 0, 0},                 /* mul by a number, kept as a tensor of no dimension */
+    [GP_OP_STATISTICS] = {KEEPS_A | KEEPS_OUT, 2, 6},     /* pow, mean, add, rsqrt; pow's derivative is 2 x g */
+    [GP_OP_NORMALISE] = {KEEPS_OTHER, 0, 2},              /* mul by a value per token; its gradient is summed */
+    [GP_OP_NORM_WEIGHT] = {KEEPS_FOR_WEIGHT, 0, 2},       /* mul by the weight; its gradient is summed */
+    [GP_OP_LAYER_NORM] = {KEEPS_A, 0, 0},                 /* native_layer_norm */
+    [GP_OP_PRODUCT] = {KEEPS_FOR_WEIGHT, 0, 0},           /* mm, addmm */
+    [GP_OP_MATMUL] = {KEEPS_OTHER, 0, 0},                 /* bmm */
+    [GP_OP_ROTARY] = {0, 4, 4},                           /* mul, neg, cat, mul, add over tables */
+    [GP_OP_WHERE] = {0, 0, 0},                            /* where: the mask is a buffer */
+    [GP_OP_SOFTMAX] = {KEEPS_OUT, 0, 0},                  /* _softmax */
+    [GP_OP_DROPOUT] = {0, 0, 0},                          /* native_dropout: a mask of one byte */
+    [GP_OP_NOISE] = {0, 0, 0},                            /* dropout out of mul: the noise in the type of its input */
+    [GP_OP_FLASH] = {KEEPS_A | KEEPS_OUT, 0, 0},          /* _scaled_dot_product_flash_attention */
+    [GP_OP_SILU] = {KEEPS_A, 0, 0},                       /* silu */
+    [GP_OP_GELU] = {KEEPS_A, 0, 0},                       /* gelu */
+    [GP_OP_POWER] = {KEEPS_A, 0, 4},                      /* pow by 3: 3 x^2 g */
+    [GP_OP_TANH] = {KEEPS_OUT, 0, 0},                     /* tanh */
+    [GP_OP_MULTIPLY] = {KEEPS_OTHER, 0, 0},               /* mul */
+    [GP_OP_GATHER] = {0, 0, 0},                           /* index, index_add */
+    [GP_OP_SPLIT] = {0, 0, 0},                            /* split: one concatenation gives the gradient */
+    [GP_OP_EMBEDDING] = {0, 0, 0},                        /* embedding */
+    [GP_OP_SHIFT] = {0, 0, 0},                            /* slice, contiguous */
+    [GP_OP_LOSS] = {KEEPS_OUT, 0, 0},                     /* _log_softmax */
+    [GP_OP_NLL] = {0, 0, 0},                              /* nll_loss_forward: its input is the result above */
+};
+
+static void grow(gp_tape *tape, gp_held held, uint64_t bytes) {
+    tape->now.held[held] = gp_add(tape->now.held[held], bytes);
+    tape->now.bytes = gp_add(tape->now.bytes, bytes);
+    if (!tape->quiet && tape->now.bytes > tape->peak.bytes) tape->peak = tape->now;
+}
+
+static void shrink(gp_tape *tape, gp_held held, uint64_t bytes) {
+    tape->now.held[held] = gp_sub_or_zero(tape->now.held[held], bytes);
+    tape->now.bytes = gp_sub_or_zero(tape->now.bytes, bytes);
+}
+
+void gp_tape_start(gp_tape *tape) {
+    static const gp_moment nothing;
+    tape->storage_count = tape->value_count = tape->node_count = 0;
+    tape->free = GP_NOTHING;
+    tape->full = false;
+    tape->recording = true;
+    tape->quiet = false;
+    tape->results = GP_HELD_WORKING;
+    tape->times = 1;
+    tape->shards = 1;
+    tape->saved = 0;
+    tape->now = tape->peak = nothing;
+}
+
+void gp_tape_reset_peak(gp_tape *tape) { tape->peak = tape->now; }
+
+static int free_slot(gp_tape *tape) {
+    int slot = tape->free;
+    if (slot >= 0)
+        tape->free = tape->storages[slot].next;
+    else if (tape->storage_count < GP_STORAGES_MAX)
+        slot = tape->storage_count++;
+    else
+        tape->full = true;
+    return slot >= 0 ? slot : GP_STORAGES_MAX - 1;
+}
+
+int gp_tape_hold(gp_tape *tape, uint64_t bytes, gp_held held) {
+    int slot = free_slot(tape);
+    tape->storages[slot] = (gp_storage){.bytes = bytes, .references = 1, .held = (uint8_t)held};
+    grow(tape, held, bytes);
+    return slot;
+}
+
+void gp_tape_release(gp_tape *tape, int slot) {
+    if (slot < 0 || tape->full) return;
+    gp_storage *storage = &tape->storages[slot];
+    if (--storage->references > 0) return;
+    shrink(tape, (gp_held)storage->held, storage->bytes);
+    if (storage->kept) tape->saved = gp_sub_or_zero(tape->saved, storage->bytes);
+    storage->next = (int16_t)tape->free;
+    tape->free = slot;
+}
+
+void gp_tape_touch(gp_tape *tape, uint64_t bytes) { gp_tape_release(tape, gp_tape_hold(tape, bytes, GP_HELD_WORKING)); }
+
+/* Kept by a node that stands for several layers, it is there in each of them. */
+void gp_tape_keep(gp_tape *tape, int slot) {
+    gp_storage *storage = &tape->storages[slot];
+    storage->references++;
+    if (storage->kept || storage->constant) return;
+    uint64_t bytes = gp_mul(storage->bytes, (uint64_t)tape->times);
+    shrink(tape, (gp_held)storage->held, storage->bytes);
+    if (storage->held == GP_HELD_WORKING) storage->held = GP_HELD_KEPT;
+    storage->bytes = bytes;
+    storage->kept = true;
+    grow(tape, (gp_held)storage->held, bytes);
+    tape->saved = gp_add(tape->saved, bytes);
+}
+
+static int name(gp_tape *tape, gp_value value) {
+    int slot = tape->value_count < GP_VALUES_MAX ? tape->value_count++ : GP_VALUES_MAX - 1;
+    tape->full = tape->full || slot == GP_VALUES_MAX - 1;
+    tape->values[slot] = value;
+    return slot;
+}
+
+int gp_tape_value(gp_tape *tape, uint64_t elements, int size, gp_held held) {
+    int storage = gp_tape_hold(tape, gp_mul(elements, (uint64_t)size), held);
+    return name(tape, (gp_value){elements, (int16_t)storage, GP_NOTHING, (uint8_t)size, (uint8_t)held, false});
+}
+
+int gp_tape_share(gp_tape *tape, int value) {
+    tape->storages[tape->values[value].storage].references++;
+    return value;
+}
+
+void gp_tape_drop(gp_tape *tape, int value) {
+    if (value >= 0) gp_tape_release(tape, tape->values[value].storage);
+}
+
+void gp_node_keep(gp_tape *tape, gp_node *node, int storage) {
+    if (node == NULL) return;
+    gp_tape_keep(tape, storage);
+    int i = 0;
+    while (i < GP_KEPT_MAX - 1 && node->kept[i] >= 0) i++;
+    node->kept[i] = (int16_t)storage;
+}
+
+gp_node *gp_tape_node(gp_tape *tape, int value) {
+    if (tape->node_count == 0) return NULL;
+    gp_node *node = &tape->nodes[tape->node_count - 1];
+    return node->out == value ? node : NULL;
+}
+
+static bool wants(const gp_tape *tape, int value) { return value >= 0 && tape->values[value].wants; }
+
+static void keep_inputs(gp_tape *tape, gp_node *node, bool trained) {
+    unsigned keeps = rules[node->op].keeps;
+    bool both = (keeps & KEEPS_OTHER) != 0;
+    bool a = (keeps & KEEPS_A) != 0 || (both && wants(tape, node->b)) || ((keeps & KEEPS_FOR_WEIGHT) != 0 && trained);
+    if (a) gp_node_keep(tape, node, tape->values[node->a].storage);
+    if (both && wants(tape, node->a)) gp_node_keep(tape, node, tape->values[node->b].storage);
+    if ((keeps & KEEPS_OUT) != 0) gp_node_keep(tape, node, tape->values[node->out].storage);
+    if ((keeps & SCALAR_KEPT) == 0) return;
+    int number = gp_tape_hold(tape, sizeof(double), GP_HELD_WORKING);
+    gp_node_keep(tape, node, number);
+    gp_tape_release(tape, number);
+}
+
+static void record(gp_tape *tape, gp_op op, int a, int b, int out, bool trained) {
+    if (!tape->recording || !(trained || wants(tape, a) || wants(tape, b))) return;
+    tape->values[out].wants = true;
+    int slot = tape->node_count < GP_NODES_MAX ? tape->node_count++ : GP_NODES_MAX - 1;
+    tape->full = tape->full || slot == GP_NODES_MAX - 1;
+    gp_node *node = &tape->nodes[slot];
+    *node = (gp_node){.op = (uint8_t)op, .a = (int16_t)a, .b = (int16_t)b, .out = (int16_t)out, .times = tape->times};
+    for (int i = 0; i < GP_KEPT_MAX; i++) node->kept[i] = GP_NOTHING;
+    keep_inputs(tape, node, trained);
+}
+
+int gp_tape_apply(gp_tape *tape, gp_op op, int a, int b, uint64_t elements, int size, bool trained) {
+    const gp_value *input = &tape->values[a];
+    uint64_t bytes = gp_mul(elements > input->elements ? elements : input->elements, (uint64_t)size);
+    int scratch = GP_NOTHING;
+    if (rules[op].forward > 0) scratch = gp_tape_hold(tape, gp_mul(bytes, rules[op].forward) / 2, GP_HELD_WORKING);
+    int out = gp_tape_value(tape, elements, size, tape->results);
+    gp_tape_release(tape, scratch);
+    record(tape, op, a, b, out, trained);
+    return out;
+}
+
+int gp_tape_view(gp_tape *tape, gp_op op, int a, int b, int storage_of, uint64_t elements) {
+    gp_value view = tape->values[storage_of];
+    tape->storages[view.storage].references++;
+    view.elements = elements;
+    view.gradient = GP_NOTHING;
+    view.wants = false;
+    int out = name(tape, view);
+    record(tape, op, a, b, out, false);
+    return out;
+}
+
+/* A second gradient is added to the first, out of place: torch/csrc/autograd/input_buffer.cpp. */
+static void accumulate(gp_tape *tape, int value, int storage) {
+    gp_value *to = &tape->values[value];
+    if (to->gradient < 0) {
+        to->gradient = (int16_t)storage;
+        return;
+    }
+    int sum = gp_tape_hold(tape, gp_mul(to->elements, to->size), (gp_held)to->held);
+    gp_tape_release(tape, to->gradient);
+    gp_tape_release(tape, storage);
+    to->gradient = (int16_t)sum;
+}
+
+static int gradient_of(gp_tape *tape, int value) {
+    const gp_value *to = &tape->values[value];
+    return gp_tape_hold(tape, gp_mul(to->elements, to->size), (gp_held)to->held);
+}
+
+void gp_tape_seed(gp_tape *tape, int value, int storage) {
+    if (storage >= 0) tape->storages[storage].references++;
+    tape->values[value].gradient = (int16_t)(storage >= 0 ? storage : gradient_of(tape, value));
+}
+
+/* The gradient that a node passes to an input: a new storage, or the result's own. */
+static int passed_to(gp_tape *tape, const gp_node *node, int input) {
+    if (!wants(tape, input)) return GP_NOTHING;
+    if (node->op == GP_OP_SPLIT && tape->values[input].gradient >= 0) return GP_NOTHING;
+    const gp_value *out = &tape->values[node->out];
+    bool same = tape->values[input].size == out->size && tape->values[input].elements == out->elements;
+    if ((rules[node->op].keeps & ALIAS_BACK) == 0 || !same) return gradient_of(tape, input);
+    tape->storages[out->gradient].references++;
+    return out->gradient;
+}
+
+/* Gradients of weights stay. One of a weight's 16-bit copy is there beside the whole one that is made of it; one of a
+ * table that is the output matrix, too, is added to the other's. */
+static void keep_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
+    if (tape->shards > 0) grow(tape, GP_HELD_GRADIENTS, gp_mul(node->weight, times) / tape->shards);
+}
+
+static void make_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
+    if (node->copy == 0) keep_gradient(tape, node, times);
+}
+
+static void finish_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
+    if (node->copy > 0) keep_gradient(tape, node, times);
+    if (!node->added || tape->shards != 1) return;
+    gp_tape_touch(tape, node->weight);
+    shrink(tape, GP_HELD_GRADIENTS, node->weight);
+}
+
+static void release_kept(gp_tape *tape, const gp_node *node) {
+    for (int i = 0; i < GP_KEPT_MAX; i++) gp_tape_release(tape, node->kept[i]);
+}
+
+/* A product of unlike types is formed in the wider one; a gradient of the narrower input is a copy of that. */
+static uint64_t scratch_of(const gp_tape *tape, const gp_node *node) {
+    const gp_value *a = &tape->values[node->a], *out = &tape->values[node->out];
+    uint64_t widest = gp_mul(a->elements, a->size > out->size ? a->size : out->size);
+    bool cast = node->op == GP_OP_MULTIPLY && a->size < out->size;
+    return gp_add(gp_mul(widest, rules[node->op].backward) / 2, cast ? widest : 0);
+}
+
+static void undo(gp_tape *tape, const gp_node *node) {
+    gp_value *out = &tape->values[node->out];
+    if (out->gradient < 0) {
+        release_kept(tape, node);
+        return;
+    }
+    uint64_t times = (uint64_t)node->times;
+    tape->quiet = times > 1;
+    int first = passed_to(tape, node, node->a), second = passed_to(tape, node, node->b);
+    int narrow = node->copy > 0 ? gp_tape_hold(tape, gp_mul(node->copy, times), GP_HELD_WORKING) : GP_NOTHING;
+    make_gradient(tape, node, times);
+    gp_tape_touch(tape, gp_add(scratch_of(tape, node), node->scratch));
+    gp_tape_release(tape, out->gradient);
+    out->gradient = GP_NOTHING;
+    release_kept(tape, node);
+    if (first >= 0) accumulate(tape, node->a, first);
+    if (second >= 0) accumulate(tape, node->b, second);
+    finish_gradient(tape, node, times);
+    gp_tape_release(tape, narrow);
+}
+
+void gp_tape_backward(gp_tape *tape, int count) {
+    bool quiet = tape->quiet;
+    while (tape->node_count > count) {
+        undo(tape, &tape->nodes[tape->node_count - 1]);
+        tape->node_count--;
+        tape->quiet = quiet;
+    }
+}

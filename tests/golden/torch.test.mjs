@@ -1,0 +1,38 @@
+/** Steps of small whole models measured with PyTorch 1.13 on CPU, every block of its allocator counted: what forward keeps
+ * for backward, to the byte, and the peak of each phase of the second step. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import test from "node:test";
+import assert from "node:assert/strict";
+import { ROOT, planAll } from "../support/engine.mjs";
+
+const ROWS = readFileSync(path.join(ROOT, "tests/reports/torch.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+const REPORTS = planAll(ROWS.map(({ job }) => job));
+/** Scalars, padded labels and the profiler's handle are not told one by one. */
+const CLOSE = 0.003;
+
+/** The measurement has one forward phase, which ends with the loss. */
+const peaksOf = ({ forward, loss, backward, optimizer }) => ({
+  forward: Math.max(forward.peak_bytes, loss.peak_bytes), backward: backward.peak_bytes, optimizer: optimizer.peak_bytes,
+});
+
+for (const [index, { id, measured }] of ROWS.entries()) {
+  test(id, () => {
+    const { memory } = REPORTS[index];
+    assert.equal(memory.saved_bytes, measured.saved_bytes, "kept for backward");
+    for (const [phase, bytes] of Object.entries(peaksOf(memory.phases))) {
+      const error = bytes / measured.peak_by_phase[phase] - 1;
+      assert.ok(Math.abs(error) <= CLOSE, `${phase}: ${bytes} for ${measured.peak_by_phase[phase]}, ${(100 * error).toFixed(2)} %`);
+    }
+    const whole = memory.meters.allocated_bytes / measured.peak_live_bytes - 1;
+    assert.ok(Math.abs(whole) <= CLOSE, `peak: ${(100 * whole).toFixed(2)} %`);
+  });
+}
+
+test("rows of every family, type, adapter and optimizer are there", () => {
+  const seen = (value) => new Set(ROWS.map(({ job }) => value(job)));
+  assert.deepEqual([...seen((job) => job.model.style)].sort(), ["gpt2", "llama", "mixtral", "qwen2", "qwen3"]);
+  assert.ok(seen((job) => `${job.train.weights} ${job.train.autocast}`).size === 4);
+  assert.ok(seen((job) => job.train.optimizer).size === 3);
+  assert.ok(ROWS.some(({ job }) => job.train.lora) && ROWS.some(({ job }) => job.train.recompute === "full"));
+});
