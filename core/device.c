@@ -78,6 +78,12 @@ static bool find_capacity(const gp_job *job, gp_device *device, gp_diagnostics *
     return false;
 }
 
+uint64_t gp_device_free_bytes(const gp_device *device) {
+    uint64_t capacity = device->capacity_bytes;
+    bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;
+    return gp_sub_or_zero(capacity, unified ? capacity / 4 : held_by_driver(capacity));
+}
+
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics) {
     *device = (gp_device){.row = NULL};
     copy_name(device, job->gpu.name);
@@ -85,9 +91,7 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
     if (!job->gpu.custom && job->gpu.name[0] == '\0') return take_any(device, diagnostics);
     if (!find_capacity(job, device, diagnostics)) return false;
     if (!job->gpu.custom && device->row != NULL) copy_name(device, device->row->name);
-    uint64_t capacity = device->capacity_bytes;
-    bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;
-    device->usable_bytes = gp_sub_or_zero(capacity, unified ? capacity / 4 : held_by_driver(capacity));
+    device->usable_bytes = gp_device_free_bytes(device);
     if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) {
         double held_back = gp_known(job, GP_FIELD_TEXTBOOK_HELD_BACK) ? gp_real(job, GP_FIELD_TEXTBOOK_HELD_BACK) : 0;
         double usable = device->nominal_gb * 1e9 - held_back * 1e9;

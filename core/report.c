@@ -1,8 +1,11 @@
 #include "report.h"
 
+#include <math.h>
+
 #include "gpuplan.h"
 #include "quantize.h"
 #include "quantity.h"
+#include "waterfall.h"
 
 void gp_report_begin(gp_writer *writer, const char *op) {
     gp_write_open(writer, NULL, '{');
@@ -195,6 +198,30 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, bool bri
     gp_write_close(writer, '}');
 }
 
+/* From the nominal size to the tokens: what each step takes, and what is left after it. */
+static void write_waterfall(gp_writer *writer, const gp_plan *plan) {
+    gp_waterfall fall;
+    if (gp_is_training(&plan->job) || !gp_waterfall_of(plan, &fall)) return;
+    gp_write_open(writer, "waterfall", '{');
+    gp_write_whole(writer, "stage", fall.stage);
+    gp_write_open(writer, "rows", '[');
+    double left = 0;
+    for (int row = 0; row < GP_FALL_COUNT; row++) {
+        bool is_level = row == GP_FALL_NOMINAL || row == GP_FALL_VISIBLE || row == GP_FALL_POOL;
+        left = is_level ? fall.bytes[row] : fmax(0, left - fall.bytes[row]);
+        if (fall.bytes[row] < 1 && row != GP_FALL_POOL) continue;
+        gp_write_open(writer, NULL, '{');
+        gp_write_text(writer, "id", gp_fall_key((gp_fall)row));
+        if (!is_level) gp_write_number(writer, "bytes", floor(fall.bytes[row]));
+        gp_write_number(writer, "left_bytes", floor(left));
+        gp_write_close(writer, '}');
+    }
+    gp_write_close(writer, ']');
+    gp_write_number(writer, "tokens", floor(fall.tokens));
+    gp_write_number(writer, "sequences", floor(fall.sequences));
+    gp_write_close(writer, '}');
+}
+
 static void write_time(gp_writer *writer, const gp_time_figures *time) {
     if (!(time->step_s > 0 || time->bubble > 0 || time->efficiency > 0)) return;
     gp_write_open(writer, "time", '{');
@@ -220,6 +247,7 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
     write_serving(writer, &plan->serving, brief);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
+    write_waterfall(writer, plan);
     gp_report_steps(writer, plan);
     gp_report_advice(writer, plan);
     gp_report_diagnostics(writer, "assumptions", &plan->diagnostics, GP_SEVERITY_ASSUMPTION);

@@ -95,6 +95,7 @@ export interface Report {
   memory: Memory;
   kv?: { [key: string]: number };
   time?: { [key: string]: number } & { why?: { [key: string]: Reason } };
+  waterfall?: { stage: number; rows: { id: string; bytes?: number; left_bytes: number }[]; tokens: number; sequences: number };
   steps: Step[];
   advice: Knob[];
   assumptions: Diagnostic[];

@@ -176,6 +176,29 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     gp_table_print(&table, buffer, view, false);
 }
 
+/* From the size in the card's name to what is left for the cache. */
+static void waterfall(gp_buffer *buffer, const gp_view *view, const cJSON *fall) {
+    if (!fall) return;
+    gp_view_heading(buffer, view, view->decimal_units ? "cli.fall.heading.decimal" : "cli.fall.heading");
+    gp_table table;
+    gp_table_start(&table, "lrr");
+    gp_table_row(&table);
+    gp_buffer_text(gp_table_cell(&table, 1), gp_message(view->language, "cli.fall.takes"));
+    gp_buffer_text(gp_table_cell(&table, 2), gp_message(view->language, "cli.fall.left"));
+    const cJSON *step;
+    cJSON_ArrayForEach(step, gp_json_at(fall, "rows")) {
+        const char *id = gp_json_text(step, "id"), *words = gp_message_of(view->language, "fall", id);
+        gp_table_row(&table);
+        gp_buffer_text(gp_table_cell(&table, 0), words == id ? gp_message_of(view->language, "item", id) : words);
+        if (gp_json_has(step, "bytes")) gp_view_gigabytes(gp_table_cell(&table, 1), view, gp_json_number(step, "bytes"));
+        gp_view_gigabytes(gp_table_cell(&table, 2), view, gp_json_number(step, "left_bytes"));
+    }
+    gp_table_print(&table, buffer, view, true);
+    gp_buffer_text(buffer, "  ");
+    gp_view_message(buffer, view, "cli.fall.tokens", "", fall);
+    gp_buffer_text(buffer, "\n");
+}
+
 static void link(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     const char *text = gp_json_text(report, "link");
     if (!*text) return;
@@ -189,6 +212,7 @@ void gp_plan_view(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     verdict(buffer, view, report);
     job_table(buffer, view, report);
     gp_memory_view(buffer, view, report);
+    waterfall(buffer, view, gp_json_at(report, "waterfall"));
     gp_advice_view(buffer, view, report);
     gp_notes_view(buffer, view, report);
     link(buffer, view, report);

@@ -87,6 +87,7 @@ const PLAN = {
   file: [shape({ bytes, tensor_bytes: bytes, bytes_by_type: record(bytes) }), [REPORTS.file]],
   time: [shape({ step_s: number, tokens_per_s: number, tokens_per_s_per_gpu: number, bubble: number, efficiency: number }), [REPORTS.textbook]],
   "time.why": [record(shape({ value: number, formula_id: text, formula: text, terms: record(number), source: text })), [REPORTS.inference]],
+  waterfall: [shape({ stage: bytes, rows: list(shape({ id: text, left_bytes: bytes })), tokens: bytes, sequences: bytes }), [REPORTS.inference]],
   "steps[]": [list(shape({ step: number, id: oneOf("memory", "sharding", "model_parallel", "batch", "precision"), rule: text, numbers: record(number) })), ALL],
   "advice[]": [list(shape({ id: text, set: object, saves_bytes: Number.isSafeInteger, peak_bytes_after: bytes,
     verdict_after: oneOf("fits", "tight", "no", "unknown"), cost: shape({ kind: text }) })), ALL],
