@@ -136,8 +136,9 @@ static void add_full_states(const gp_job *job, const gp_model *model, const stat
     gp_ledger_optimizer_step(job, model, s->layout, s->params, s->shards[1], ledger);
 }
 
-/* ZeRO-1 and -2 leave frozen weights whole on every rank, and ZeRO-3 cannot divide a packed tensor; FSDP can, once it
- * is stored in a type that it knows (bitsandbytes quant_storage), but not the scales beside it. */
+/* ZeRO-1 and -2 leave frozen weights whole on every rank. A packed tensor can be divided once it is stored in a type that
+ * the sharding knows (bitsandbytes quant_storage, which PEFT sets and a plain DeepSpeed run does not), but not the scales
+ * beside it. */
 static void add_frozen_weights(const states *s, gp_stage_ledger *ledger) {
     gp_recipe recipe = *s->recipe;
     bool divides = !recipe.packed_frozen || recipe.shards_packed;
@@ -275,6 +276,14 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
     ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
 }
 
+/* Phases in which an allocation takes room from others. A compiled layer that is recomputed has run forward before the
+ * loss, and what its kernels worked on is no room for logits, which are larger than any piece of it. */
+static unsigned occupied_phases(const gp_recipe *recipe, const gp_allocation *row) {
+    bool compiled = recipe->kernels == GP_KERNELS_FUSED && recipe->framework->kernels == GP_KERNELS_EAGER;
+    bool worked_on = row->id == GP_ITEM_WORKSPACE && (row->phases & BACKWARD) != 0;
+    return row->phases | (compiled && worked_on && recipe->recompute == GP_RECOMPUTE_FULL ? LOSS : 0);
+}
+
 /* What FSDP's streams hold, gathered weights and gradients, lies in pools that are not lent to other tensors: beyond the
  * peak of all together, the peaks of both kinds add up. */
 static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
@@ -284,7 +293,7 @@ static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger)
         const gp_allocation *row = &ledger->allocations[i];
         bool pooled = row->id == GP_ITEM_GRADIENTS || row->id == GP_ITEM_GATHER_BUFFERS;
         for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-            if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
+            if ((occupied_phases(recipe, row) & GP_PHASE_BIT(phase)) == 0) continue;
             uint64_t *sum = &sums[pooled][phase];
             *sum = gp_add(*sum, row->amount.bytes);
             if (*sum > most[pooled]) most[pooled] = *sum;

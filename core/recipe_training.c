@@ -33,7 +33,7 @@ static const gp_framework frameworks[] = {
     {.name = "unsloth", .kernels = GP_KERNELS_FUSED, .reserved = 0.06, .below = 0.15, .above = 0.30,
      .hugging_face = true},
     {.name = "llmq", .kernels = GP_KERNELS_FUSED, .reserved = 0.02, .below = 0.15, .above = 0.15},
-    {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.12, .below = 0.08, .above = 0.22,
+    {.name = "megatron-deepspeed", .kernels = GP_KERNELS_FUSED, .reserved = 0.12, .below = 0.08, .above = 0.26,
      .main_gradients = true, .master_weights = true, .buckets = true, .separate_ends = true, .sums_apart = true},
     {.name = "fsdp-qlora", .kernels = GP_KERNELS_EAGER, .reserved = 0.13, .below = 0.04, .above = 0.08,
      .holds_logits = true, .fsdp = true},
@@ -319,7 +319,7 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     set_recompute(job, recipe);
     bool narrow = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP8);
     recipe->wide_casts = narrow && recipe->kernels == GP_KERNELS_EAGER && !recipe->framework->main_gradients;
-    recipe->shards_packed = recipe->fsdp;
+    recipe->shards_packed = recipe->fsdp || !recipe->framework->buckets;
     recipe->foreach_temporaries = gp_known(job, GP_FIELD_FOREACH) ? gp_whole(job, GP_FIELD_FOREACH) != 0
                                                                   : recipe->framework == &frameworks[0];
 }
