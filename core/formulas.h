@@ -42,6 +42,7 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 gp_amount gp_flat_copy_amount(double params, double bytes_per_param);
 gp_amount gp_gather_stage_amount(double params, double weight_bytes, double gradient_bytes);
 gp_amount gp_gathered_sequence_amount(double tokens, double hidden, double element_bytes);
+gp_amount gp_gather_copies_amount(double params, double gradient_bytes);
 gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes);
 
 /* formulas_activations.c: the micro-batches whose activations a rank holds. */

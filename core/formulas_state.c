@@ -147,7 +147,8 @@ gp_amount gp_optimizer_single_amount(double largest, double bytes, double previo
 static const gp_formula gather_layers = {
     "gather_buffers.layers", "layer_params * (units * weight_bytes + gradient_bytes)",
     "Zhao et al. 2023 (FSDP), arXiv:2304.11277, section 4: the unit in use and the one fetched ahead are whole, and so "
-    "is the gradient being reduced"};
+    "is the gradient being reduced; github.com/deepspeedai/DeepSpeed docs/_pages/config-json.md: "
+    "stage3_max_live_parameters, 1e9"};
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes) {
     const gp_term terms[] = {{"layer_params", layer_params},
                              {"units", units},
@@ -196,6 +197,15 @@ gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, doubl
     return GP_AMOUNT(gather_buckets, buckets * elements * element_bytes, terms);
 }
 
+static const gp_formula gather_copies = {
+    "gather_buffers.copies", "params * gradient_bytes",
+    "Li et al. 2020 (PyTorch Distributed), arXiv:2006.15704, section 3.2: gradients are copied into buckets, unless "
+    "gradient_as_bucket_view says otherwise"};
+gp_amount gp_gather_copies_amount(double params, double gradient_bytes) {
+    const gp_term terms[] = {{"params", params}, {"gradient_bytes", gradient_bytes}};
+    return GP_AMOUNT(gather_copies, params * gradient_bytes, terms);
+}
+
 static const gp_formula flat_copy = {
     "workspace.flat_copy", "params * bytes_per_param",
     "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py: parameters are flattened into one buffer "
@@ -217,5 +227,5 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp, &optimizer_single, &gather_layers, &gather_ends, &gather_buckets,
-    &gather_stage, &gathered_sequence, &flat_copy, &gradient_dummies, NULL,
+    &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &gradient_dummies, NULL,
 };

@@ -178,7 +178,7 @@ static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger 
                      gp_gather_stage_amount(s->params, weight, sums ? s->recipe->gradient_bytes : 0), spread_buffers);
 }
 
-/* What ZeRO-3 and FSDP hold whole for a moment: two layers while one is computed, and at the ends the embedding or the
+/* What ZeRO-3 and FSDP hold whole for a moment: two layers (DeepSpeed: as many as it keeps alive) while one is computed, and at the ends the embedding or the
  * output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
  * have no gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
@@ -188,7 +188,10 @@ static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *le
     double head = (double)s->share->head_params, embedding = (double)s->share->embedding_params;
     double end = separate && head > 0 ? head : separate ? embedding : head + embedding;
     double layer = (double)s->share->layer_params;
-    gp_amount layers = gp_gather_layers_amount(layer, 2, weight, gradient);
+    /* DeepSpeed lets go of weights only beyond stage3_max_live_parameters. */
+    const double live = 1e9;
+    double units = s->recipe->framework->buckets && layer > 0 ? fmax(2, fmin(live, s->params) / layer) : 2;
+    gp_amount layers = gp_gather_layers_amount(layer, units, weight, gradient);
     gp_amount ends = gp_gather_layers_amount(end, 1, 2, gradient);
     bool ends_first = separate && head > 0 && ends.bytes > layers.bytes;
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | REDUCE | (ends_first ? 0 : BACKWARD), layers,
@@ -222,6 +225,15 @@ static void add_buckets(const states *s, gp_stage_ledger *ledger) {
     if (!s->recipe->framework->buckets || s->layout->dp == 1) return;
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD | REDUCE | OPTIMIZER,
                      gp_gather_buckets_amount(2, bucket_elements, s->params, 2), spread_buffers);
+}
+
+/* Plain data parallelism sends gradients from buckets, which hold each once more and stay. */
+static void add_copies(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
+    const gp_framework *framework = s->recipe->framework;
+    if (s->layout->zero > 0 || s->layout->dp == 1 || framework->buckets || framework->main_gradients) return;
+    double params = gp_is_adapter(job) ? (double)s->share->adapter_params : s->params;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, STEP, gp_gather_copies_amount(params, s->recipe->gradient_bytes),
+                     spread_buffers);
 }
 
 static double weight_copies(const gp_recipe *recipe, const gp_stage_share *share, gp_recompute policy) {
@@ -345,8 +357,8 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_whole_stage(job, &s, ledger);
     else if (layout->zero >= 3 && layout->dp * layout->cp > 1)
         add_gathered(job, &s, ledger);
-    else
-        add_buckets(&s, ledger);
+    add_buckets(&s, ledger);
+    add_copies(job, &s, ledger);
     if (!gp_is_adapter(job)) add_flat_copy(&s, ledger);
     add_gradient_dummies(&s, ledger);
     double params = gp_is_adapter(job) ? (double)ledger->share.adapter_params : s.params;
