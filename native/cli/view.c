@@ -154,6 +154,13 @@ void gp_view_value(gp_buffer *buffer, const gp_view *view, const char *path, con
     else gp_view_argument(buffer, view, value);
 }
 
+/* A predicted speed: its range is wider than a third digit. */
+static void rate(gp_buffer *buffer, double value) {
+    const double step = value >= 1000 ? pow(10, floor(log10(value)) - 2) : 1;
+    if (value >= 100) whole_number(buffer, round(value / step) * step);
+    else gp_buffer_printf(buffer, "%.*f", value >= 10 ? 1 : 2, value);
+}
+
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argument) {
     if (!argument) return;
     const char *name = argument->string ? argument->string : "";
@@ -162,6 +169,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         if (ends_with(name, "bytes") || strncmp(name, "bytes", 5) == 0) gp_view_size(buffer, view, value);
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
         else if (strcmp(name, "ttft_s") == 0 || strcmp(name, "tpot_s") == 0) seconds(buffer, value);
+        else if (strstr(name, "tok_s") != NULL || strcmp(name, "tokens_per_s") == 0) rate(buffer, value);
         else if (is_share(name)) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {

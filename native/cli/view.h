@@ -36,7 +36,7 @@ void gp_view_number(gp_buffer *buffer, double value);
 /* "6.74 B", "40.0 M": a count of parameters. */
 void gp_view_count(gp_buffer *buffer, double value);
 /* An argument of a message. By its name: `…_bytes` and `bytes…` are sizes, `params` and `…_params` counts, `bubble` and
- * `efficiency` shares; a text that a person typed (`value`, `nearest`, `what`) stays as
+ * `efficiency` shares, `…tok_s` and `tokens_per_s` speeds of three digits; a text that a person typed (`value`, `nearest`, `what`) stays as
  * it is, any other is looked up as message `name.text`, then as a field, and else printed as it is. NULL
  * prints nothing. */
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const struct cJSON *argument);
