@@ -8,7 +8,7 @@
 /* Names of the same dimension over the years, newest first. */
 #define LAYERS "num_hidden_layers|n_layer|n_layers|num_layers"
 #define HIDDEN "hidden_size|n_embd|d_model|n_embed"
-#define HEADS "num_attention_heads|n_head|n_heads"
+#define HEADS "num_attention_heads|n_head|n_heads|num_heads"
 #define KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv"
 #define HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv"
 #define FFN "intermediate_size|n_inner|ffn_dim|ffn_hidden_size|d_ff"
@@ -32,6 +32,7 @@ static const struct {
     {GP_KEY_ENABLE_BIAS, "enable_bias", GP_BIAS_QKV | GP_BIAS_OUTPUT | GP_BIAS_FFN},
     {GP_KEY_ADD_BIAS_LINEAR, "add_bias_linear", GP_BIAS_QKV | GP_BIAS_OUTPUT | GP_BIAS_FFN},
     {GP_KEY_ADD_QKV_BIAS, "add_qkv_bias", GP_BIAS_QKV},
+    {GP_KEY_OUT_BIAS, "attention_out_bias", GP_BIAS_OUTPUT},
 };
 
 static void read_biases(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
@@ -48,23 +49,34 @@ static void read_biases(gp_config_reader *reader, const gp_family *family, gp_sh
     shape->ffn_bias = (biases & GP_BIAS_FFN) != 0;
 }
 
-/* Dimensions that a text_config inside a multimodal config leaves to its class (transformers, release 4.57). */
-static const struct {
+/* Dimensions that a config leaves to its class (transformers, release 4.57): within a multimodal config, where 0 is none,
+ * and for the heads of the first two anywhere. */
+static const struct class_defaults {
     const char *model_type;
-    int64_t heads, kv_heads, vocab;
-} class_defaults[] = {{"gemma3_text", 8, 4, 262208}, {"gemma3n_text", 8, 2, 262400}};
+    int64_t layers, hidden, ffn, heads, kv_heads, vocab;
+} class_defaults[] = {
+    {"gemma3_text", 0, 0, 0, 8, 4, 262208}, {"gemma3n_text", 0, 0, 0, 8, 2, 262400},
+    {"llama", 32, 4096, 11008, 32, 0, 32000}, {"mistral", 32, 4096, 14336, 32, 8, 32000},
+    {"qwen2", 32, 4096, 22016, 32, 32, 151936}, {"gemma", 28, 3072, 24576, 16, 16, 256000},
+    {"gemma2", 26, 2304, 9216, 8, 4, 256000},
+};
 
-static void read_attention(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
-    int64_t heads = GP_REQUIRED, kv_heads = 0;
+/* Row of a family, of which a config that is no part of another takes no more than heads. */
+static struct class_defaults defaults_of(const gp_config_reader *reader, const gp_family *family) {
     for (size_t i = 0; i < sizeof class_defaults / sizeof class_defaults[0]; i++) {
-        if (strcmp(class_defaults[i].model_type, family->model_type) != 0) continue;
-        heads = class_defaults[i].heads;
-        kv_heads = class_defaults[i].kv_heads;
-        shape->vocab = class_defaults[i].vocab;
+        bool usual = reader->inside || class_defaults[i].layers == 0;
+        if (usual && strcmp(class_defaults[i].model_type, family->model_type) == 0) return class_defaults[i];
     }
+    return (struct class_defaults){.model_type = ""};
+}
+
+static int64_t or_required(int64_t value) { return value > 0 ? value : GP_REQUIRED; }
+
+static void read_attention(gp_config_reader *reader, const gp_family *family, const struct class_defaults *usual,
+                           gp_shape *shape) {
     bool given = gp_config_item(reader, "num_attention_heads") != NULL;
-    shape->heads = gp_config_whole(reader, HEADS, 1, heads);
-    shape->kv_heads = gp_config_whole(reader, KV_HEADS, 1, kv_heads > 0 && !given ? kv_heads : shape->heads);
+    shape->heads = gp_config_whole(reader, HEADS, 1, or_required(usual->heads));
+    shape->kv_heads = gp_config_whole(reader, KV_HEADS, 1, usual->kv_heads > 0 && !given ? usual->kv_heads : shape->heads);
     int64_t head_dim = family->head_dim != 0 ? family->head_dim : shape->hidden / shape->heads;
     shape->head_dim = gp_config_whole(reader, HEAD_DIM, 1, head_dim > 0 ? head_dim : 1);
 }
@@ -72,20 +84,22 @@ static void read_attention(gp_config_reader *reader, const gp_family *family, gp
 /* Nemotron 3 lists its layers instead of counting them. */
 static int64_t layers_listed(const gp_config_reader *reader) {
     const cJSON *list = gp_config_item(reader, "layers_block_type");
-    return cJSON_IsArray(list) && cJSON_GetArraySize(list) > 0 ? cJSON_GetArraySize(list) : GP_REQUIRED;
+    return cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
 }
 
 static void read_dimensions(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
-    shape->layers = gp_config_whole(reader, LAYERS, 1, layers_listed(reader));
-    shape->hidden = gp_config_whole(reader, HIDDEN, 1, GP_REQUIRED);
+    struct class_defaults usual = defaults_of(reader, family);
+    int64_t listed = layers_listed(reader);
+    shape->layers = gp_config_whole(reader, LAYERS, 1, or_required(listed > 0 ? listed : usual.layers));
+    shape->hidden = gp_config_whole(reader, HIDDEN, 1, or_required(usual.hidden));
     if ((family->traits & GP_NO_HEADS) == 0) {
-        read_attention(reader, family, shape);
+        read_attention(reader, family, &usual, shape);
     } else {
         shape->heads = shape->kv_heads = shape->head_dim = 1;
     }
-    shape->vocab = gp_config_whole(reader, VOCAB, 1, shape->vocab > 0 ? shape->vocab : GP_REQUIRED);
+    shape->vocab = gp_config_whole(reader, VOCAB, 1, or_required(usual.vocab));
     shape->max_context = gp_config_whole(reader, CONTEXT, 1, 0);
-    int64_t ffn = family->ffn_factor == 0 ? GP_REQUIRED : family->ffn_factor * shape->hidden;
+    int64_t ffn = family->ffn_factor == 0 ? or_required(usual.ffn) : family->ffn_factor * shape->hidden;
     if ((family->traits & GP_NO_FFN) != 0) ffn = 0;
     if (!cJSON_IsArray(gp_config_item(reader, "intermediate_size"))) {
         shape->ffn = gp_config_whole(reader, FFN, ffn == 0 ? 0 : 1, ffn);
@@ -199,14 +213,23 @@ static void read_family(gp_config_reader *reader, const gp_family *family, gp_sh
     if (reader->usable) check_widths(reader, shape);
 }
 
-/* The language model of a multimodal config stands in an object of its own; what it leaves out, as the tying of its
- * embeddings, may stand around it. */
-static bool read_nested(const gp_config_reader *outer, gp_shape *shape) {
-    char path[GP_PATH_BYTES];
-    gp_config_reader around = *outer;
-    const char *key = gp_config_item(outer, "llm_config") != NULL ? "llm_config" : "text_config";
-    gp_config_reader reader = gp_config_inside(&around, key, path);
-    if (reader.object == NULL) return false;
+/* Key of the language model inside a multimodal config, or NULL. */
+static const char *inner_key(const gp_config_reader *reader) {
+    static const char *const keys[] = {"llm_config", "text_config", "language_config", "thinker_config"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (cJSON_IsObject(gp_config_item(reader, keys[i]))) return keys[i];
+    return NULL;
+}
+
+/* The language model of a multimodal config stands in an object of its own, sometimes in one more; what it leaves out,
+ * as the tying of its embeddings, may stand around it. */
+static bool read_nested(const gp_config_reader *outer, const char *key, gp_shape *shape) {
+    char path[GP_PATH_BYTES], deeper[GP_PATH_BYTES];
+    gp_config_reader around = *outer, reader = gp_config_inside(&around, key, path);
+    if (inner_key(&reader) != NULL) {
+        around = reader;
+        reader = gp_config_inside(&around, inner_key(&around), deeper);
+    }
     const char *type = gp_config_text(&reader, "model_type"), *whole = gp_config_text(&around, "model_type");
     const gp_family *family = type == NULL ? NULL : gp_family_find(type);
     if (family == NULL && whole != NULL) family = gp_family_find(whole);
@@ -219,16 +242,14 @@ static bool read_nested(const gp_config_reader *outer, gp_shape *shape) {
 }
 
 bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics) {
-    gp_config_reader reader = {config, path, diagnostics, true};
+    gp_config_reader reader = {config, path, diagnostics, true, false};
     memset(shape, 0, sizeof *shape);
     shape->model_type = "";
     if (!cJSON_IsObject(config)) {
         gp_argue_text(gp_diagnose(diagnostics, GP_CODE_WRONG_TYPE, path), "expected", "object");
         return false;
     }
-    bool nested = cJSON_IsObject(gp_config_item(&reader, "text_config")) ||
-                  cJSON_IsObject(gp_config_item(&reader, "llm_config"));
-    if (nested) return read_nested(&reader, shape);
+    if (inner_key(&reader) != NULL) return read_nested(&reader, inner_key(&reader), shape);
     const gp_family *family = find_family(&reader);
     if (family == NULL) return false;
     read_family(&reader, family, shape);

@@ -49,6 +49,12 @@ static const gp_family families[] = {
     {"glm4", GP_NORM_RMS, 4, GP_GATED | GP_FUSED_GATE_UP, 0, GP_KEY_ATTENTION_BIAS_QKV, 0, 128},
     {"ernie4_5", GP_NORM_RMS, 2, GP_GATED | GP_TIED, 0, GP_KEY_USE_BIAS, 0, 128},
     {"exaone", GP_NORM_RMS, 2, GP_GATED, 0, 0, 0, 0},
+    {"seed_oss", GP_NORM_RMS, 2, GP_GATED, GP_BIAS_QKV,
+     GP_KEY_ATTENTION_BIAS_QKV | GP_KEY_OUT_BIAS | GP_KEY_MLP_BIAS, 0, 128},
+    {"apertus", GP_NORM_RMS, 2, GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
+    {"arcee", GP_NORM_RMS, 2, 0, 0, LLAMA_KEYS, 0, 0},
+    {"gpt_neo", GP_NORM_LAYER, 2, GP_TIED | GP_LEARNED, GP_BIAS_OUTPUT | GP_BIAS_FFN, 0, 4, 0},
+    {"codegen", GP_NORM_LAYER, 1, GP_FUSED_QKV, GP_BIAS_FFN | GP_BIAS_HEAD, 0, 4, 0},
     {"hunyuan_v1_dense", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     /* Local and global layers. */
     {"gemma2", GP_NORM_RMS, 4, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
@@ -73,6 +79,10 @@ static const gp_family families[] = {
     {"glm_moe_dsa", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"minicpm3", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_MLA, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"glm4_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS_QKV, 0, 128},
+    {"dots1", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
+    {"bailing_moe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_FUSED_QKV, 0, GP_KEY_USE_QKV_BIAS, 0, 0},
+    {"bailing_moe_v2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_FUSED_QKV | GP_QK_NORM | GP_CORRECTION, 0,
+     GP_KEY_USE_QKV_BIAS, 0, 0},
     {"phimoe", GP_NORM_LAYER, 2, GP_GATED | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"olmoe", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_QK_NORM | GP_QK_NORM_PER_HEAD, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"dbrx", GP_NORM_LAYER_NO_BIAS, 2, GP_GATED | GP_FUSED_QKV | GP_NO_FFN, 0, 0, 0, 0},
@@ -105,6 +115,7 @@ static const gp_family families[] = {
     {"qwen3_5_moe_text", GP_NORM_RMS, 2,
      GP_GATED | GP_MOE | GP_SHARED_GATE | GP_QK_NORM | GP_Q_GATE | GP_OWN_LAYERS | GP_NO_FFN, 0, GP_KEY_ATTENTION_BIAS, 0, 256},
     {"minimax", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, 0, 0, 0},
+    {"nemotron-nas", GP_NORM_RMS, 0, GP_GATED | GP_OWN_LAYERS | GP_NO_FFN, 0, LLAMA_KEYS, 0, 0},
     {"gguf", GP_NORM_NONE, 0, GP_GATED | GP_MOE | GP_NO_FINAL_NORM | GP_NO_FFN, 0, 0, 0, 0},
     {"kimi_linear", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION | GP_OWN_LAYERS, 0, 0, 0, 0},
 };
@@ -113,13 +124,16 @@ static const gp_family families[] = {
 static const struct {
     const char *model_type, *family;
 } names[] = {
-    {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"gemma4", "gemma4_text"}, {"llama4", "llama4_text"}, {"mllama", "mllama_text_model"},
-    {"mistral3", "mistral"}, {"ministral3", "mistral"}, {"ministral", "mistral"}, {"qwen2_vl", "qwen2"},
-    {"qwen2_5_vl", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
-    {"qwen3_vl", "qwen3"}, {"qwen3_vl_text", "qwen3"}, {"qwen3_vl_moe", "qwen3_moe"}, {"qwen3_vl_moe_text", "qwen3_moe"},
-    {"qwen3_5", "qwen3_5_text"}, {"qwen3_5_moe", "qwen3_5_moe_text"}, {"kimi_k25", "kimi_k2"},
-    {"kimi_k3", "kimi_linear"}, {"grok-1", "grok_1"}, {"minimax_text_01", "minimax"}, {"minimax_m1", "minimax"},
-    {"mt5", "t5"},
+    {"gemma3", "gemma3_text"}, {"gemma3n", "gemma3n_text"}, {"gemma4", "gemma4_text"}, {"llama4", "llama4_text"},
+    {"mllama", "mllama_text_model"}, {"mistral3", "mistral"}, {"ministral3", "mistral"}, {"ministral", "mistral"},
+    {"qwen2_vl", "qwen2"}, {"qwen2_5_vl", "qwen2"}, {"qwen2_vl_text", "qwen2"}, {"qwen2_5_vl_text", "qwen2"},
+    {"qwen2_5_omni", "qwen2"}, {"qwen2_5_omni_text", "qwen2"}, {"qwen2_audio", "qwen2"}, {"qwen3_vl", "qwen3"},
+    {"qwen3_vl_text", "qwen3"}, {"qwen3_vl_moe", "qwen3_moe"}, {"qwen3_vl_moe_text", "qwen3_moe"},
+    {"qwen3_omni_moe", "qwen3_moe"}, {"qwen3_omni_moe_text", "qwen3_moe"}, {"qwen3_5", "qwen3_5_text"},
+    {"qwen3_5_moe", "qwen3_5_moe_text"}, {"kimi_k25", "kimi_k2"}, {"kimi_k3", "kimi_linear"}, {"grok-1", "grok_1"},
+    {"minimax_text_01", "minimax"}, {"minimax_m1", "minimax"}, {"mt5", "t5"}, {"glm4v", "glm4"}, {"glm4v_text", "glm4"},
+    {"glm4v_moe", "glm4_moe"}, {"glm4v_moe_text", "glm4_moe"}, {"aquila", "llama"}, {"phi3_v", "phi3"},
+    {"phi4mm", "phi3"}, {"dream", "qwen2"}, {"llada", "llama"}, {"rnd1", "qwen3_moe"},
 };
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 

@@ -45,7 +45,8 @@ enum {
     GP_KEY_USE_BIAS = 1u << 8,           /* use_bias: q, k, v, output and FFN */
     GP_KEY_ENABLE_BIAS = 1u << 9,        /* enable_bias: q, k, v, output and FFN */
     GP_KEY_ADD_QKV_BIAS = 1u << 10,      /* add_qkv_bias: q, k, v */
-    GP_KEY_ADD_BIAS_LINEAR = 1u << 11    /* add_bias_linear: output and FFN */
+    GP_KEY_ADD_BIAS_LINEAR = 1u << 11,   /* add_bias_linear: output and FFN */
+    GP_KEY_OUT_BIAS = 1u << 12           /* attention_out_bias: output */
 };
 
 /* Reads what only this family has. Runs after the common keys, so it may overrule them. */
@@ -78,9 +79,10 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape);
 
 /* config_rules.c: dense families. */
 gp_family_rule gp_rule_opt, gp_rule_gpt_bigcode, gp_rule_falcon, gp_rule_mpt, gp_rule_phi, gp_rule_cohere,
-    gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_hunyuan;
+    gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_hunyuan, gp_rule_apertus, gp_rule_nas;
 /* config_windows.c: local and global layers, keys and values shared across layers, encoders. */
-gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_gemma4, gp_rule_hunyuan_moe, gp_rule_mllama, gp_rule_t5;
+gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_gemma4, gp_rule_hunyuan_moe, gp_rule_mllama,
+    gp_rule_t5;
 /* config_moe.c: mixtures of experts. */
 gp_family_rule gp_rule_deepseek, gp_rule_glm4_moe, gp_rule_gpt_oss, gp_rule_dbrx, gp_rule_arctic, gp_rule_ernie_moe,
     gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo;

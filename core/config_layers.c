@@ -14,8 +14,8 @@ void gp_plan_start(const gp_shape *shape, const gp_layer_kind *kind, gp_layer_pl
 static bool same_kind(const gp_layer_kind *a, const gp_layer_kind *b) {
     return a->attention == b->attention && a->recurrence == b->recurrence && a->feed_forward == b->feed_forward &&
            a->shares_kv == b->shares_kv && a->keys_are_values == b->keys_are_values &&
-           a->without_index == b->without_index && a->crosses == b->crosses && a->borrowed == b->borrowed && a->keeps_projections == b->keeps_projections && a->heads == b->heads &&
-           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
+           a->without_index == b->without_index && a->crosses == b->crosses && a->borrowed == b->borrowed &&
+           a->keeps_projections == b->keeps_projections && a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
            a->extra_params == b->extra_params;
 }
 

@@ -124,7 +124,7 @@ gp_config_reader gp_config_inside(gp_config_reader *reader, const char *key, cha
         wrong_type(reader, key, "object");
         item = NULL;
     }
-    return (gp_config_reader){item, path, reader->diagnostics, true};
+    return (gp_config_reader){item, path, reader->diagnostics, true, true};
 }
 
 void gp_config_unsupported(gp_config_reader *reader, const char *key, const char *feature) {

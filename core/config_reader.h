@@ -12,6 +12,7 @@ typedef struct {
     const char *path; /* of the object, "model.config" */
     gp_diagnostics *diagnostics;
     bool usable; /* false after the first fault */
+    bool inside; /* a part of another config */
 } gp_config_reader;
 
 /* `fallback` of a dimension that must be given. */

@@ -18,6 +18,8 @@ static const struct {
     {"cohere", gp_rule_cohere},
     {"chatglm", gp_rule_chatglm},
     {"hunyuan_v1_dense", gp_rule_hunyuan},
+    {"apertus", gp_rule_apertus},
+    {"nemotron-nas", gp_rule_nas},
     {"gemma2", gp_rule_windows},
     {"gemma3_text", gp_rule_windows},
     {"gemma3n_text", gp_rule_gemma3n},

@@ -100,3 +100,45 @@ void gp_rule_hunyuan(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     (void)plan;
     shape->qk_norm = gp_config_switch(reader, "use_qk_norm", true);
 }
+
+/* The activation has two parameters (xIELU, Huang and Schlag 2024, arXiv:2411.13010). */
+void gp_rule_apertus(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    (void)shape;
+    if (!gp_config_switch(reader, "qk_norm", true)) gp_config_unsupported(reader, "qk_norm", "apertus");
+    for (int64_t i = 0; i < plan->count; i++) plan->of[i].extra_params = 2;
+}
+
+/* One half of a layer that a search chose (Puzzle, Bercovich et al. 2024, arXiv:2411.19146): as it is, left out, or one
+ * matrix in its place. `number` is 0 unless it is as it is. */
+static double chosen(const cJSON *half, const char *key, bool *linear) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(half, key);
+    *linear = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(half, "replace_with_linear"));
+    bool out = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(half, "no_op"));
+    bool given = cJSON_IsNumber(number) && number->valuedouble > 0 && number->valuedouble < 65536;
+    return given && !out && !*linear ? number->valuedouble : 0;
+}
+
+/* Nemotron of the Puzzle search: each layer has KV heads and a width of its own, and a norm for each half it has. The
+ * width is two thirds of so many times hidden, rounded up to 256 (modeling_decilm.py, published with the weights). */
+void gp_rule_nas(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    const cJSON *blocks = gp_config_item(reader, "block_configs"), *block = NULL;
+    int64_t layer = 0, hidden = shape->hidden;
+    cJSON_ArrayForEach(block, blocks) {
+        if (layer == plan->count) break;
+        gp_layer_kind *kind = &plan->of[layer++];
+        bool attention_linear, ffn_linear;
+        const cJSON *attention = cJSON_GetObjectItemCaseSensitive(block, "attention");
+        const cJSON *ffn = cJSON_GetObjectItemCaseSensitive(block, "ffn");
+        double group = chosen(attention, "n_heads_in_group", &attention_linear);
+        double times = chosen(ffn, "ffn_mult", &ffn_linear);
+        if (group >= 1) kind->kv_heads = shape->heads / (int64_t)group;
+        if (kind->kv_heads < 1) kind->attention = GP_ATTENTION_NONE;
+        if (times > 0) kind->ffn = ((int64_t)floor(2 * times * (double)hidden / 3) + 255) / 256 * 256;
+        if (times == 0) kind->feed_forward = GP_FFN_NONE;
+        kind->extra_params = (group >= 1 || attention_linear ? hidden : 0) + (times > 0 || ffn_linear ? hidden : 0);
+        if (hidden <= 65536) kind->extra_params += (attention_linear + ffn_linear) * hidden * hidden;
+        if (kind->kv_heads > shape->kv_heads || layer == 1) shape->kv_heads = kind->kv_heads > 0 ? kind->kv_heads : 1;
+        if (kind->ffn > shape->ffn) shape->ffn = kind->ffn;
+    }
+    if (layer != shape->layers) gp_config_unsupported(reader, "block_configs", "nemotron-nas");
+}

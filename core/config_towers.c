@@ -162,6 +162,9 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
         if (strcmp(shape->model_type, "gemma4_text") == 0) gemma4_audio(reader, shape);
         else shape->incomplete = true;
     }
+    if (gp_config_item(reader, "img_processor") != NULL || gp_config_item(reader, "embd_layer") != NULL) {
+        shape->incomplete = true; /* Phi-3 Vision and its kin */
+    }
     if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) return;
     gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
     size_t i = 0, known = sizeof towers / sizeof towers[0];

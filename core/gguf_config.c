@@ -325,21 +325,24 @@ static void put_gemma4(maker *to) {
     if (number_of(to, "embedding_length_per_layer_input", 0) == 0) put(to, "hidden_size_per_layer_input", 0);
 }
 
-static unsigned find_family(maker *to) {
+/* False for an architecture that is not in the table, or whose family no config has. */
+static bool find_family(maker *to, unsigned *reads) {
     to->model_type = to->architecture;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         if (strcmp(families[i].architecture, to->architecture) != 0) continue;
         bool experts = number_of(to, "expert_count", 0) > 0;
         to->model_type = experts && strcmp(families[i].model_type, "llama") == 0 ? "mixtral" : families[i].model_type;
-        return families[i].reads;
+        *reads = families[i].reads;
+        return gp_config_knows(to->model_type);
     }
-    return 0;
+    return false;
 }
 
 cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     maker to = {gguf, architecture, "", cJSON_CreateObject()};
     if (to.config == NULL) return NULL;
-    unsigned reads = find_family(&to);
+    unsigned reads = 0;
+    bool known = find_family(&to, &reads);
     cJSON_AddStringToObject(to.config, "model_type", to.model_type);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) put_number(&to, numbers[i].key, numbers[i].name);
     put_layers(&to);
@@ -353,6 +356,6 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     put_gemma4(&to);
     put_biases(&to, reads);
     put_switch(&to, "tie_word_embeddings", !has(&to, "output.weight"));
-    if (!gp_config_knows(to.model_type)) gp_gguf_structure(gguf, architecture, to.config);
+    if (!known) gp_gguf_structure(gguf, architecture, to.config);
     return to.config;
 }

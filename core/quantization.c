@@ -87,6 +87,42 @@ static void read_bitsandbytes(const cJSON *settings, gp_quantization *to) {
     to->bits = four ? 4 : 8;
 }
 
+/* Methods whose name, or the word at `key`, tells the format: torchao's quant_type, quanto's and eetq's weights, Quark's
+ * dtype, fp_quant's forward_dtype. */
+static void read_words(const cJSON *settings, const char *method, gp_quantization *to) {
+    static const struct {
+        const char *method, *key, *word, *format;
+        double bits;
+    } rows[] = {
+        {"torchao", "quant_type", "int4", "w4a16", 4}, {"torchao", "quant_type", "int8", "int8", 8},
+        {"torchao", "quant_type", "float8", "fp8", 8}, {"torchao", "quant_type", "mx", "mxfp4", 4},
+        {"quanto", "weights", "int8", "int8", 8},      {"quanto", "weights", "float8", "fp8", 8},
+        {"quanto", "weights", "int4", "w4a16", 4},     {"eetq", "", "", "int8", 8},
+        {"quark", "dtype", "fp8", "fp8", 8},           {"quark", "dtype", "fp4", "mxfp4", 4},
+        {"quark", "dtype", "int4", "w4a16", 4},        {"quark", "dtype", "int8", "int8", 8},
+        {"fp_quant", "forward_dtype", "mxfp4", "mxfp4", 4}, {"fp_quant", "forward_dtype", "nvfp4", "nvfp4", 4},
+    };
+    const cJSON *type = item_of(settings, "quant_type");
+    const cJSON *nested = item_of(item_of(type, "default"), "_type");
+    const cJSON *quark = item_of(item_of(settings, "global_quant_config"), "weight");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].method, method) != 0) continue;
+        const char *word = text_of(quark != NULL ? quark : settings, rows[i].key);
+        if (cJSON_IsString(nested)) word = nested->valuestring;
+        if (rows[i].word[0] != '\0' && !holds(word, rows[i].word)) continue;
+        to->bits = rows[i].bits;
+        set_format(to, rows[i].format);
+        return;
+    }
+}
+
+/* HQQ keeps a scale and a zero of 16 bits for each group. */
+static void read_hqq(const cJSON *settings, gp_quantization *to) {
+    const cJSON *weights = item_of(item_of(settings, "quant_config"), "weight_quant_params");
+    double bits = number_of(weights, "nbits"), group = number_of(weights, "group_size");
+    set_integers(to, bits == 0 ? number_of(settings, "nbits") : bits, group, "w4a16");
+}
+
 static void read_method(const cJSON *settings, gp_quantization *to) {
     const char *method = text_of(settings, "quant_method"), *algorithm = text_of(settings, "quant_algo");
     double bits = number_of(settings, "bits"), group = number_of(settings, "group_size");
@@ -111,9 +147,13 @@ static void read_method(const cJSON *settings, gp_quantization *to) {
         set_format(to, "fp8");
     } else if (item_of(settings, "config_groups") != NULL) {
         read_groups(settings, to);
+    } else if (strcmp(method, "hqq") == 0) {
+        read_hqq(settings, to);
     } else if (method[0] == '\0' && bits > 0) {
         /* MLX states only these two. */
         snprintf(to->format, sizeof to->format, "mlx:q%.4g-g%.4g", bits, group > 0 ? group : 64);
+    } else {
+        read_words(settings, method, to);
     }
 }
 
@@ -122,7 +162,9 @@ void gp_quantization_read(const cJSON *config, gp_quantization *to) {
     const cJSON *settings = model_item(config, "quantization_config");
     if (!cJSON_IsObject(settings)) settings = model_item(config, "compression_config");
     if (!cJSON_IsObject(settings)) settings = item_of(config, "quantization");
-    if (cJSON_IsObject(settings)) {
+    /* The producer's own file, as it is or inside (modelopt). */
+    if (cJSON_IsObject(item_of(settings, "quantization"))) settings = item_of(settings, "quantization");
+    if (cJSON_IsObject(settings) && settings->child != NULL) {
         read_method(settings, to);
         return;
     }

@@ -50,7 +50,7 @@ const plain = (at) => [vector(at("attn_norm.weight"), HIDDEN), ...attention(at, 
 
 /** Decoders of gguf-py/gguf/constants.py (github.com/ggml-org/llama.cpp) without a family of their own here. */
 const OTHERS = ["deci", "refact", "plamo", "plamo3", "codeshell", "orion", "openelm", "bitnet", "jais", "jais2", "chameleon", "plm", "arcee",
-  "afmoe", "bailingmoe", "bailingmoe2", "dots1", "exaone-moe", "hunyuan_vl", "dream", "smallthinker", "llada", "llada-moe", "seed_oss", "grovemoe",
+  "afmoe", "bailingmoe", "bailingmoe2", "dots1", "exaone-moe", "hunyuan_vl", "dream", "smallthinker", "llada", "llada-moe", "grovemoe",
   "apertus", "cogvlm", "rnd1", "pangu-embedded", "mistral4", "paddleocr", "step35", "llama-embed", "maincoder", "an-architecture-of-tomorrow"];
 
 for (const architecture of OTHERS) {

@@ -1,0 +1,98 @@
+/** config.json as families publish it: old names, parts inside parts, keys left to the class, and the many ways to say how weights are packed. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { file, importFiles } from "./files.mjs";
+
+const imported = (config) => importFiles([file("config.json", JSON.stringify(config))]);
+
+const dims = (hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, vocab_size, more = {}) =>
+  ({ hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, vocab_size, ...more });
+const vicuna = { architectures: ["LlamaForCausalLM"], model_type: "llama", max_position_embeddings: 4096, vocab_size: 32064 };
+const deepseek = dims(2048, 10944, 27, 16, 16, 102400, { model_type: "deepseek_v2", moe_intermediate_size: 1408, n_routed_experts: 64, n_shared_experts: 2,
+  num_experts_per_tok: 6, first_k_dense_replace: 1, kv_lora_rank: 512, q_lora_rank: null, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 });
+
+/** Parameters of the language model: the totals of the safetensors files where the name is that of a published model. */
+const FAMILIES = {
+  "ByteDance-Seed/Seed-OSS-36B-Base": [36151104512, dims(5120, 27648, 64, 80, 8, 155136, { model_type: "seed_oss", head_dim: 128, attention_bias: true, attention_out_bias: false })],
+  "swiss-ai/Apertus-8B-2509": [8053338176, dims(4096, 21504, 32, 32, 8, 131072, { model_type: "apertus", qk_norm: true })],
+  "rednote-hilab/dots.llm1.base": [142774381696, dims(4096, 10944, 62, 32, 32, 152064, { model_type: "dots1", head_dim: 128, moe_intermediate_size: 1408,
+    n_routed_experts: 128, n_shared_experts: 2, num_experts_per_tok: 6, first_k_dense_replace: 1 })],
+  "inclusionAI/Ling-lite": [16801974272, dims(2048, 5632, 28, 16, 4, 126464, { model_type: "bailing_moe", head_dim: 128, moe_intermediate_size: 1408, num_experts: 64,
+    num_shared_experts: 2, num_experts_per_tok: 6, first_k_dense_replace: 0 })],
+  "EleutherAI/gpt-neo-125m": [125198592, { model_type: "gpt_neo", hidden_size: 768, num_layers: 12, num_heads: 12, vocab_size: 50257, max_position_embeddings: 2048, intermediate_size: null }],
+  "Salesforce/codegen-350M-mono": [356712448, { model_type: "codegen", n_embd: 1024, n_layer: 20, n_head: 16, n_positions: 2048, vocab_size: 51200 }],
+  "google-t5/t5-base": [222903552, { model_type: "t5", d_model: 768, d_kv: 64, d_ff: 3072, num_heads: 12, num_layers: 12, vocab_size: 32128, tie_word_embeddings: true }],
+  "LLaVA 1.5, whose text part states its vocabulary alone": [6738415616 + 2 * 64 * 4096, { model_type: "llava", text_config: vicuna }],
+  "DeepSeek-VL2, in language_config": [15706484224, { model_type: "deepseek_vl_v2", language_config: deepseek }],
+  "Qwen2.5-Omni, in thinker_config's text_config": [7615616512, { model_type: "qwen2_5_omni", thinker_config: { model_type: "qwen2_5_omni_thinker",
+    text_config: dims(3584, 18944, 28, 28, 4, 152064, { model_type: "qwen2_5_omni_text" }) } }],
+  "Ministral 3, alone": [3429006336, dims(3072, 9216, 26, 32, 8, 131072, { model_type: "ministral3", head_dim: 128, tie_word_embeddings: true })],
+};
+for (const [name, [params, config]] of Object.entries(FAMILIES)) {
+  test(`${name} has ${params.toLocaleString("en")} parameters`, () => {
+    const report = imported(config);
+    assert.deepEqual([report.errors, report.warnings], [[], []]);
+    assert.equal(report.import.computed_params, params);
+  });
+}
+
+/** Layers of a search: one as usual, one without attention, one with a matrix in place of the feed-forward block. */
+test("Nemotron of the Puzzle search", () => {
+  const attention = (n) => ({ n_heads_in_group: n, no_op: n === null, replace_with_linear: false });
+  const ffn = (m) => ({ ffn_mult: m, no_op: false, replace_with_linear: m === null });
+  const [hidden, vocab] = [1024, 1000];
+  const report = imported({ model_type: "nemotron-nas", hidden_size: hidden, intermediate_size: null, num_hidden_layers: 3, num_attention_heads: 8, num_key_value_heads: null,
+    vocab_size: vocab, block_configs: [{ attention: attention(4), ffn: ffn(5.25) }, { attention: attention(null), ffn: ffn(1.3) }, { attention: attention(8), ffn: ffn(null) }] });
+  const queries = 2 * hidden * hidden, width = [3584, 1024];
+  const layers = [queries + 2 * hidden * 256 + 3 * hidden * width[0] + 2 * hidden, 3 * hidden * width[1] + hidden, queries + 2 * hidden * 128 + hidden * hidden + 2 * hidden];
+  assert.equal(report.import.computed_params, layers.reduce((a, b) => a + b) + 2 * vocab * hidden + hidden);
+  assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).warnings.map(({ code }) => code), ["structure_not_read"]);
+});
+
+test("a config on its own leaves no dimension to its class", () => {
+  const report = imported({ ...vicuna });
+  assert.deepEqual(report.warnings.map(({ code }) => code), ["structure_not_read"]);
+});
+
+const llama = dims(256, 512, 2, 4, 2, 1000, { model_type: "llama" });
+const weights = (given, more) => ({ quantization_config: { quant_method: "compressed-tensors", config_groups: { group_0: { weights: given } }, ...more } });
+/** What quantization_config says, and the format it is: configurations as published with packed weights. */
+const FORMATS = [
+  ["gptq4", { quantization_config: { quant_method: "gptq", bits: 4, group_size: 128, desc_act: true } }],
+  ["gptq8", { quantization_config: { quant_method: "gptq", bits: 8, group_size: -1 } }],
+  ["gptq4", { quantization_config: { quant_method: "auto-round", bits: 4, group_size: 128, packing_format: "auto_round:auto_gptq" } }],
+  ["awq", { quantization_config: { quant_method: "awq", bits: 4, group_size: 128, version: "gemm", zero_point: true } }],
+  ["nf4-dq", { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true, bnb_4bit_use_double_quant: true } }],
+  ["int8", { quantization_config: { quant_method: "bitsandbytes", load_in_8bit: true } }],
+  ["fp8", { quantization_config: { quant_method: "fp8", fmt: "e4m3", weight_block_size: [128, 128] } }],
+  ["fp8", { quantization_config: { quant_method: "fbgemm_fp8" } }],
+  ["fp8", weights({ num_bits: 8, type: "float", strategy: "channel" })],
+  ["w4a16", weights({ num_bits: 4, type: "int", group_size: 128 }, { format: "pack-quantized" })],
+  ["nvfp4", weights({ num_bits: 4, type: "float", group_size: 16 }, { format: "nvfp4-pack-quantized" })],
+  ["nvfp4", { quantization_config: { quant_method: "modelopt", quant_algo: "NVFP4" } }],
+  ["nvfp4", { quantization_config: { producer: { name: "modelopt" }, quantization: { quant_algo: "NVFP4", group_size: 16 } } }],
+  ["int4-g64", { quantization_config: { quant_method: "hqq", quant_config: { weight_quant_params: { nbits: 4, group_size: 64 } } } }],
+  ["exl2:4.25", { quantization_config: { quant_method: "exl2", bits: 4.25, head_bits: 6 } }],
+  ["mlx:q4-g64", { quantization: { group_size: 64, bits: 4 } }],
+  ["w4a16", { quantization_config: { quant_method: "torchao", quant_type: "int4_weight_only", quant_type_kwargs: { group_size: 128 } } }],
+  ["w4a16", { quantization_config: { quant_method: "torchao", quant_type: { default: { _type: "Int4WeightOnlyConfig", _data: { group_size: 128 } } } } }],
+  ["fp8", { quantization_config: { quant_method: "torchao", quant_type: "float8dq" } }],
+  ["int8", { quantization_config: { quant_method: "eetq", weights: "int8" } }],
+  ["w4a16", { quantization_config: { quant_method: "quanto", weights: "int4" } }],
+  ["fp8", { quantization_config: { quant_method: "quark", global_quant_config: { weight: { dtype: "fp8_e4m3" } } } }],
+  ["mxfp4", { quantization_config: { quant_method: "fp_quant", forward_dtype: "mxfp4" } }],
+  ["mxfp4", { quantization_config: { quant_method: "mxfp4" } }],
+  ["bf16", { quantization_config: null }], ["bf16", { quantization_config: {} }], ["bf16", { quantization_config: "fp8" }],
+  ["fp16", { dtype: "float16" }], ["bf16", { torch_dtype: "torch.bfloat16" }],
+];
+for (const [format, more] of FORMATS) {
+  test(`${JSON.stringify(more)} is ${format}`, () => {
+    const report = imported({ ...llama, ...more });
+    assert.deepEqual([report.errors, report.warnings, report.import.format], [[], [], format]);
+  });
+}
+
+test("a format without a name here is told, and labels the weights", () => {
+  const report = imported({ ...llama, quantization_config: { quant_method: "vptq" } });
+  assert.deepEqual([report.warnings.map(({ code }) => code), report.import.format], [["format_not_named"], "vptq"]);
+});
