@@ -12,7 +12,7 @@ static const gp_framework frameworks[] = {
      .hugging_face = true, .loads_fp32 = true},
     {.name = "megatron", .kernels = GP_KERNELS_FUSED, .reserved = 0.04, .below = 0.05, .above = 0.08,
      .main_gradients = true, .master_weights = true, .separate_ends = true},
-    {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.10, .above = 0.15,
+    {.name = "deepspeed", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.10, .above = 0.12,
      .master_weights = true, .buckets = true, .hugging_face = true, .separate_ends = true},
     {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .below = 0.20, .above = 0.25,
      .master_weights = true, .holds_logits = true, .fsdp = true},

@@ -1,0 +1,182 @@
+/* What training frameworks do, apart from the arithmetic of test_ledger.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "activations.h"
+#include "fixture.h"
+
+#define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \
+                 "\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
+
+static fixture *job_of(const char *task, const char *count, const char *train) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{\"task\":\"%s\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"train\":{\"attention\":\"flash\","
+             "%s}}", task, count, train);
+    fixture *f = fixture_of(text);
+    assert_true(f->valid);
+    return f;
+}
+
+static gp_stage_ledger ledger_of(const fixture *f) {
+    gp_stage_ledger ledger;
+    gp_ledger_stage(&f->job, &f->model, &f->layout, 0, &ledger);
+    return ledger;
+}
+
+/* The first allocation of a formula; NULL when there is none. */
+static const gp_allocation *row_of(const gp_stage_ledger *ledger, const char *formula) {
+    for (int i = 0; i < ledger->count; i++)
+        if (strcmp(ledger->allocations[i].amount.formula->id, formula) == 0) return &ledger->allocations[i];
+    return NULL;
+}
+
+static uint64_t bytes_of(const char *task, const char *count, const char *train, const char *formula) {
+    fixture *f = job_of(task, count, train);
+    gp_stage_ledger ledger = ledger_of(f);
+    const gp_allocation *row = row_of(&ledger, formula);
+    uint64_t bytes = row != NULL ? row->amount.bytes : 0;
+    fixture_free(f);
+    return bytes;
+}
+
+static double term_of(const char *train, const char *formula, const char *symbol) {
+    fixture *f = job_of("pretrain", "8", train);
+    gp_stage_ledger ledger = ledger_of(f);
+    const gp_allocation *row = row_of(&ledger, formula);
+    double value = -1;
+    for (int i = 0; row != NULL && i < row->amount.term_count; i++)
+        if (strcmp(row->amount.terms[i].symbol, symbol) == 0) value = row->amount.terms[i].value;
+    fixture_free(f);
+    return value;
+}
+
+static void test_pools_of_fsdp_keep_what_is_not_there_at_the_peak(void **state) {
+    (void)state;
+    double params = 8030261248.0;
+    double idle = term_of("\"framework\":\"torchtitan\",\"zero\":3,\"recompute\":\"full\",\"micro_batch\":4,\"seq_len\":8192,"
+                          "\"loss\":\"full\"", "fragmentation.allocator", "streams_bytes");
+    /* The peak is at the loss: gradients, 4 bytes in 8 shards, and the head with its gradient wait in their pools. */
+    double head = 128256.0 * 4096;
+    assert_true(idle > 4 * params / 8 && idle < 4 * params / 8 + head * 8);
+    assert_true(term_of("\"framework\":\"torchtitan\",\"zero\":3,\"recompute\":\"full\",\"compile\":\"SimpleFSDP\"",
+                        "fragmentation.allocator", "streams_bytes") == 0);
+    assert_true(term_of("\"framework\":\"megatron\",\"zero\":1", "fragmentation.allocator", "streams_bytes") == 0);
+}
+
+static void test_fsdp_that_does_not_reshard_holds_its_weights_twice(void **state) {
+    (void)state;
+    static const char *const never = "\"framework\":\"torchtitan\",\"fsdp\":\"FSDP2 reshard_after_forward=never\",\"zero\":2";
+    uint64_t params = UINT64_C(8030261248);
+    assert_int_equal(bytes_of("pretrain", "8", never, "weights.by_format"), params * 4 / 8);
+    assert_int_equal(bytes_of("pretrain", "8", never, "gather_buffers.stage"), params * 2);
+    /* A pipeline sums whole gradients as well. */
+    fixture *f = job_of("pretrain", "8", "\"framework\":\"torchtitan\",\"zero\":3,\"pp\":2,\"micro_batch\":2");
+    gp_stage_ledger ledger = ledger_of(f);
+    const gp_allocation *row = row_of(&ledger, "gather_buffers.stage");
+    assert_non_null(row);
+    uint64_t stage = ledger.share.linear_params + ledger.share.other_params;
+    assert_int_equal(row->amount.bytes, stage * (2 + 4));
+    fixture_free(f);
+}
+
+static double kept(const char *train) {
+    fixture *f = job_of("pretrain", "8", train);
+    gp_stage_ledger ledger = ledger_of(f);
+    double bytes = 0;
+    for (int i = 0; i < ledger.count; i++)
+        if (ledger.allocations[i].id == GP_ITEM_ACTIVATIONS) bytes += (double)ledger.allocations[i].amount.bytes;
+    fixture_free(f);
+    return bytes;
+}
+
+static void test_recomputation_of_some_layers(void **state) {
+    (void)state;
+    double none = kept("\"framework\":\"megatron\",\"recompute\":\"none\"");
+    double all = kept("\"framework\":\"megatron\",\"recompute\":\"full\"");
+    double some = kept("\"framework\":\"megatron\",\"recompute\":\"partial\",\"recompute_detail\":\"full block 8\"");
+    double wanted = all + (none - all) * 24 / 32;
+    assert_true(some > wanted - 1e3 && some < wanted + 1e3);
+    assert_true(kept("\"framework\":\"megatron\",\"recompute\":\"full\",\"recompute_detail\":\"full block 32\"") == all);
+    /* Checkpoints on the host leave the ends. */
+    double moved = kept("\"framework\":\"unsloth\",\"recompute\":\"full\",\"recompute_detail\":\"unsloth offloaded\"");
+    assert_true(moved < kept("\"framework\":\"unsloth\",\"recompute\":\"full\"") / 10);
+}
+
+static void test_buffers_of_data_parallelism(void **state) {
+    (void)state;
+    uint64_t params = UINT64_C(8030261248);
+    static const char *const plain = "\"framework\":\"torchtune\",\"zero\":0";
+    assert_int_equal(bytes_of("full", "8", plain, "gather_buffers.copies"), params * 2);
+    assert_int_equal(bytes_of("full", "1", plain, "gather_buffers.copies"), 0);
+    assert_int_equal(bytes_of("full", "8", "\"framework\":\"deepspeed\",\"zero\":2", "workspace.flat_copy"), params * 4);
+    assert_int_equal(bytes_of("full", "8", "\"framework\":\"deepspeed\",\"zero\":3", "workspace.flat_copy"), 0);
+    fixture *f = job_of("full", "8", "\"framework\":\"deepspeed\",\"zero\":2");
+    gp_stage_ledger ledger = ledger_of(f);
+    assert_int_equal(row_of(&ledger, "workspace.flat_copy")->phases, GP_PHASE_BIT(GP_PHASE_LOAD));
+    fixture_free(f);
+}
+
+static double live(const char *task, const char *train) {
+    fixture *f = job_of(task, "1", train);
+    gp_stage_share share;
+    gp_layout_stage(&f->job, &f->model, &f->layout, 0, &share);
+    gp_layer_bytes bytes = gp_layer_activations(&f->job, &f->model, &f->layout, &share);
+    fixture_free(f);
+    return bytes.live;
+}
+
+static void expect(double found, double wanted) {
+    if (found < wanted - 0.5 || found > wanted + 0.5) fail_msg("%f, wanted %f", found, wanted);
+}
+
+static void test_adapters_of_litgpt(void **state) {
+    (void)state;
+    /* The product of queries, keys and values stays whole behind the values; keys and values are repeated to 32 heads. */
+    double h = 4096, kv = 1024, f = 14336, heads = 32;
+    double base = 2 * (4 * h + 4) + 2 * h + 2 * (2 * h) + 2 * h + 4 * heads + 2 * (h + kv) + 6 * f;
+    double repeated = live("lora", "\"framework\":\"litgpt\",\"lora\":{\"kind\":\"adapter\"}");
+    double scaled = live("lora", "\"framework\":\"litgpt\",\"lora\":{\"kind\":\"adapter_v2\"}");
+    assert_true(repeated >= base - 4 * h && repeated <= base + 4 * h);
+    /* A scale keeps the output of q, k, v, o, gate, up and down; trained norms keep what they scale. */
+    expect(scaled - repeated, 2 * (h + 2 * kv) + 2 * h * 2 + 2 * 2 * f + 2 * 2 * h);
+    /* One dropout and one mask serve the adapters of q and v. */
+    double lora = live("lora", "\"framework\":\"litgpt\",\"lora\":{\"rank\":8,\"targets\":\"q,v\",\"adapter_dtype\":\"bf16\"}");
+    expect(lora - repeated, 3 * h + 2 * 2 * 8);
+}
+
+static void test_float8_without_a_compiler_keeps_casts(void **state) {
+    (void)state;
+    double eager = live("pretrain", "\"framework\":\"torchtitan\",\"precision\":\"fp8\"");
+    double narrow = live("pretrain", "\"framework\":\"torchtitan\"");
+    expect(eager - narrow, 15 * 4096.0 + 3 * 4096 + 3 * 14336);
+    expect(live("pretrain", "\"framework\":\"torchtitan\",\"precision\":\"fp8\",\"compile\":\"true\""),
+           live("pretrain", "\"framework\":\"torchtitan\",\"compile\":\"true\""));
+}
+
+static void test_gradients_of_megatron_deepspeed(void **state) {
+    (void)state;
+    uint64_t params = UINT64_C(8030261248);
+    static const char *const whole = "\"framework\":\"megatron-deepspeed\",\"zero\":0";
+    assert_int_equal(bytes_of("pretrain", "1", whole, "gradients.per_param"), params * 6);
+    static const char *const half = "\"framework\":\"megatron-deepspeed\",\"zero\":0,\"precision\":\"fp16\"";
+    assert_int_equal(bytes_of("pretrain", "1", half, "gradients.per_param"), params * 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pools_of_fsdp_keep_what_is_not_there_at_the_peak),
+        cmocka_unit_test(test_fsdp_that_does_not_reshard_holds_its_weights_twice),
+        cmocka_unit_test(test_recomputation_of_some_layers),
+        cmocka_unit_test(test_buffers_of_data_parallelism),
+        cmocka_unit_test(test_adapters_of_litgpt),
+        cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
+        cmocka_unit_test(test_gradients_of_megatron_deepspeed),
+    };
+    return cmocka_run_group_tests_name("frameworks", tests, NULL, NULL);
+}
