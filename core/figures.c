@@ -103,7 +103,8 @@ void gp_figures_time(gp_plan *plan) {
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (!gp_is_training(job)) {
         if (!textbook)
-            gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, (double)plan->kv.max_tokens, &plan->serving);
+            gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, (double)plan->kv.max_tokens, &plan->serving,
+                              &plan->curve);
         return;
     }
     if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);

@@ -92,10 +92,12 @@ typedef struct {
     double dense_bytes, rate, dense_flop, flops;         /* matrices that every token uses, and the head */
     double expert_bytes, expert_rate, expert_flop;       /* experts that some token of the step uses */
     double cache_bytes, cache_rate, latency_s, reduce_s;
+    double host_s;                                       /* what the host computes */
 } gp_step_parts;
 double gp_step_seconds(const gp_step_parts *parts, gp_amount *why);
 typedef struct {
     double flop, flops, passes, pass_bytes, rate, pass_s, attention_flop, attention_flops, reduce_s;
+    double host_s;
     double overlap;                                      /* of pipeline stages: 1 = one after the other */
 } gp_prompt_parts;
 double gp_prompt_seconds(const gp_prompt_parts *parts, gp_amount *why);

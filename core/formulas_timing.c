@@ -7,7 +7,7 @@
 static const gp_formula step = {
     "time.step",
     "max(dense_bytes / rate, dense_flop / flops) + max(expert_bytes / expert_rate, expert_flop / flops) + "
-    "cache_bytes / cache_rate + latency_s + reduce_s",
+    "cache_bytes / cache_rate + latency_s + reduce_s + host_s",
     "Williams et al. 2009 (roofline), doi:10.1145/1498765.1498785; Pope et al. 2022, arXiv:2211.05102, section 2: a step "
     "reads the weights once and the cache of every sequence; rates and latencies fitted on docs/accuracy.md's rows"};
 double gp_step_seconds(const gp_step_parts *p, gp_amount *why) {
@@ -16,16 +16,17 @@ double gp_step_seconds(const gp_step_parts *p, gp_amount *why) {
                              {"expert_bytes", p->expert_bytes}, {"expert_rate", p->expert_rate},
                              {"expert_flop", p->expert_flop},   {"cache_bytes", p->cache_bytes},
                              {"cache_rate", p->cache_rate},     {"latency_s", p->latency_s},
-                             {"reduce_s", p->reduce_s}};
+                             {"reduce_s", p->reduce_s},
+                             {"host_s", p->host_s}};
     *why = GP_AMOUNT(step, 0, terms);
     return fmax(p->dense_bytes / p->rate, p->dense_flop / p->flops) +
            fmax(p->expert_bytes / p->expert_rate, p->expert_flop / p->flops) + p->cache_bytes / p->cache_rate +
-           p->latency_s + p->reduce_s;
+           p->latency_s + p->reduce_s + p->host_s;
 }
 
 static const gp_formula prompt = {
     "time.prompt",
-    "(flop / flops + passes * (pass_bytes / rate + pass_s) + attention_flop / attention_flops) * overlap + reduce_s",
+    "(flop / flops + passes * (pass_bytes / rate + pass_s) + attention_flop / attention_flops) * overlap + reduce_s + host_s",
     "Pope et al. 2022, arXiv:2211.05102, section 2: 2 FLOP for each parameter and token, and the attention's own; rates "
     "and latencies fitted on docs/accuracy.md's rows"};
 double gp_prompt_seconds(const gp_prompt_parts *p, gp_amount *why) {
@@ -38,10 +39,11 @@ double gp_prompt_seconds(const gp_prompt_parts *p, gp_amount *why) {
                              {"attention_flop", p->attention_flop},
                              {"attention_flops", p->attention_flops},
                              {"overlap", p->overlap},
-                             {"reduce_s", p->reduce_s}};
+                             {"reduce_s", p->reduce_s},
+                             {"host_s", p->host_s}};
     *why = GP_AMOUNT(prompt, 0, terms);
     double passes = p->passes * (p->pass_bytes / p->rate + p->pass_s);
-    return (p->flop / p->flops + passes + p->attention_flop / p->attention_flops) * p->overlap + p->reduce_s;
+    return (p->flop / p->flops + passes + p->attention_flop / p->attention_flops) * p->overlap + p->reduce_s + p->host_s;
 }
 
 static const gp_formula tpot = {

@@ -73,6 +73,18 @@ static sent_layers sent_of(const gp_job *job, const gp_model *model, const gp_la
  * memory; a table that serves as output matrix too is there twice. */
 static bool keeps_table(const gp_recipe *recipe) { return recipe->on_host || recipe->unified_memory; }
 
+/* Share of routed experts in the weights of some layers. */
+static double expert_share(const gp_model *model, int64_t first, int64_t count) {
+    int64_t layers[GP_KINDS_MAX];
+    double experts = 0, all = 0;
+    gp_model_kinds_of(model, first, count, layers);
+    for (int kind = 0; kind < model->kind_count; kind++) {
+        experts += (double)layers[kind] * (double)model->kinds[kind].expert_params;
+        all += (double)layers[kind] * (double)model->kinds[kind].linear_params;
+    }
+    return all > 0 ? fmin(1, experts / all) : 0;
+}
+
 static gp_amount file_weights(const gp_model *model, const gp_layout *layout, const sent_layers *sent,
                               gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
@@ -81,12 +93,16 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     gp_file_share file = {0, 0, 0, 0}, host = {0, 0, 0, 0};
     bool whole = sent->count == model->shape.layers;
     file.layers = whole ? recipe->file_layers : gp_quantize_layers(model, recipe->mix, sent->first, sent->count);
+    if (recipe->experts_on_host) {
+        host.layers = (uint64_t)((double)file.layers * expert_share(model, sent->first, sent->count));
+        file.layers -= host.layers;
+    }
     if (share->last && ends) file.output = tied && !table ? recipe->file_embedding : recipe->file_output;
     if (share->last && ends) file.ends = recipe->file_ends;
     if (share->first && table) file.embedding = recipe->file_embedding;
     if (share->first && !table) host.embedding = recipe->file_embedding;
     int64_t before = gp_first_layer(model, layout, share->index);
-    if (sent->first > before) host.layers = gp_quantize_layers(model, recipe->mix, before, sent->first - before);
+    if (sent->first > before) host.layers += gp_quantize_layers(model, recipe->mix, before, sent->first - before);
     if (share->last && !ends) {
         host.output = recipe->file_output;
         host.ends = recipe->file_ends;
@@ -102,10 +118,14 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
 static gp_amount format_weights(const gp_layout *layout, const sent_layers *sent, gp_stage_ledger *ledger) {
     const gp_stage_share *share = &ledger->share;
     gp_amount whole = gp_weights_amount(share, &layout->recipe, 1);
-    if (sent->count == share->layers || layout->recipe.on_host) return whole;
+    bool some = sent->count < share->layers;
+    if (layout->recipe.on_host || (!some && !layout->recipe.experts_on_host)) return whole;
     gp_stage_share kept = *share;
-    kept.linear_params = share->layers > 0 ? share->linear_params / (uint64_t)share->layers * (uint64_t)sent->count : 0;
-    kept.other_params = 0;
+    uint64_t layers = share->layers > 0 ? (uint64_t)share->layers : 1, count = (uint64_t)sent->count;
+    kept.linear_params = share->linear_params / layers * count;
+    if (layout->recipe.experts_on_host)
+        kept.linear_params = gp_sub_or_zero(kept.linear_params, share->expert_params / layers * count);
+    if (some) kept.other_params = 0;
     gp_amount weights = gp_weights_amount(&kept, &layout->recipe, 1);
     ledger->host_bytes = gp_sub_or_zero(whole.bytes, weights.bytes);
     return weights;

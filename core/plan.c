@@ -63,6 +63,7 @@ static void reset(gp_plan *plan) {
     plan->kv = (gp_kv_figures){0};
     plan->time = (gp_time_figures){0};
     plan->serving = (gp_serving){.sequences = 0};
+    plan->curve = (gp_serving_curve){.count = 0};
     gp_diagnostics_clear(&plan->scratch);
 }
 

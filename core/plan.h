@@ -100,6 +100,7 @@ typedef struct {
     gp_kv_figures kv;
     gp_time_figures time;
     gp_serving serving;
+    gp_serving_curve curve;
     gp_step steps[GP_STEP_COUNT];
     int knob_count;
     gp_knob knobs[GP_ADVICE_MAX];

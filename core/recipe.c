@@ -53,6 +53,7 @@ static gp_engine_kind engine_of(const gp_job *job) {
     switch (gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : GP_CHOICE_ENGINE_VLLM) {
     case GP_CHOICE_ENGINE_LLAMA_CPP:
     case GP_CHOICE_ENGINE_IK_LLAMA_CPP:
+    case GP_CHOICE_ENGINE_KTRANSFORMERS:
         return GP_ENGINE_LLAMA_CPP;
     case GP_CHOICE_ENGINE_VLLM:
     case GP_CHOICE_ENGINE_SGLANG:
@@ -196,6 +197,18 @@ static double model_bits(const gp_model *model, const gp_recipe *recipe) {
     return (double)packed * recipe->linear_bits + other * (recipe->whole_model ? recipe->linear_bits : recipe->other_bits);
 }
 
+/* ik_llama.cpp and KTransformers are made for experts in host memory: they go there when the devices do not hold them
+ * all, unless the job says otherwise (llama.cpp: --cpu-moe). */
+static bool keeps_experts_on_host(const gp_job *job, const gp_model *model, const gp_recipe *recipe) {
+    if (model->expert_params == 0 || recipe->on_host || recipe->unified_memory) return false;
+    if (gp_known(job, GP_FIELD_EXPERTS_ON_HOST)) return gp_whole(job, GP_FIELD_EXPERTS_ON_HOST) != 0;
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP) || gp_known(job, GP_FIELD_GPU_LAYERS)) return false;
+    const gp_gpu_row *row = gp_catalog_find_gpu(job->gpu.custom ? job->gpu.like : job->gpu.name);
+    double device = job->gpu.memory_gib > 0 ? job->gpu.memory_gib * (double)GP_GIB : row != NULL ? (double)row->memory_bytes : 0;
+    double count = gp_known(job, GP_FIELD_COUNT) ? (double)gp_whole(job, GP_FIELD_COUNT) : 1;
+    return (double)model->total_params * recipe->linear_bits / 8 > count * device;
+}
+
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_recipe_set_format(gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
@@ -214,6 +227,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     recipe->release = vllm_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
+        recipe->experts_on_host = keeps_experts_on_host(job, model, recipe);
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */
         int build = build_number(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
         set_graph(model, recipe);

@@ -104,6 +104,7 @@ typedef struct {
     double block;                        /* tokens of a block of the cache */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
     /* How llama.cpp builds the graph of this architecture. */
+    bool experts_on_host;                /* routed experts stay in host memory, where they are computed */
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */

@@ -174,7 +174,22 @@ static void write_reason(gp_writer *writer, const char *name, const gp_timed *ti
     gp_write_close(writer, '}');
 }
 
-static void write_serving(gp_writer *writer, const gp_serving *serving, bool brief) {
+static void write_curve(gp_writer *writer, const gp_serving_curve *curve) {
+    if (curve->count == 0) return;
+    gp_write_open(writer, "curve", '[');
+    for (int i = 0; i < curve->count; i++) {
+        const gp_serving_point *point = &curve->points[i];
+        gp_write_open(writer, NULL, '{');
+        gp_write_number(writer, "sequences", point->sequences);
+        gp_write_known(writer, "ttft_s", point->ttft_s);
+        gp_write_number(writer, "tpot_s", point->tpot_s);
+        gp_write_number(writer, "throughput_tok_s", point->throughput_tok_s);
+        gp_write_close(writer, '}');
+    }
+    gp_write_close(writer, ']');
+}
+
+static void write_serving(gp_writer *writer, const gp_serving *serving, const gp_serving_curve *curve, bool brief) {
     if (!(serving->decode_tok_s.value > 0)) return;
     gp_write_open(writer, "time", '{');
     RANGE(writer, "ttft_s", &serving->ttft_s);
@@ -183,6 +198,8 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, bool bri
     RANGE(writer, "decode_tok_s", &serving->decode_tok_s);
     RANGE(writer, "throughput_tok_s", &serving->throughput_tok_s);
     gp_write_number(writer, "sequences", serving->sequences);
+    if (curve->has_targets) gp_write_number(writer, "within_targets", curve->within_targets);
+    if (!brief) write_curve(writer, curve);
     if (!brief) {
         gp_write_open(writer, "why", '{');
         write_reason(writer, "alone_s", &serving->alone);
@@ -244,7 +261,7 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const ch
     if (!gp_is_training(&plan->job)) write_cache(writer, plan);
     if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
-    write_serving(writer, &plan->serving, brief);
+    write_serving(writer, &plan->serving, &plan->curve, brief);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
     write_waterfall(writer, plan);

@@ -19,6 +19,8 @@ typedef struct {
     gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
     double attention_ways;                    /* ranks that share the sequences */
     double places;                            /* of a static cache, else 0 */
+    double host_layers;                       /* share of the layers that the host computes */
+    double host_bytes_per_s, host_flops;
 } machine;
 
 static double multiplied(double value, const uint16_t percent[GP_SPEED_FORMATS], gp_speed_format format) {
@@ -58,6 +60,22 @@ static void count_layers(const gp_job *job, machine *m) {
     m->head = (double)model->shape.vocab * (double)model->shape.hidden;
 }
 
+/* llama.cpp leaves the first layers to the host when it sends fewer than all. A host that holds much has the memory
+ * channels of a server: DeepSeek and Qwen3-235B under ik_llama.cpp read 240 to 345 GB/s and computed 10 TFLOP/s, a desktop
+ * with two channels 40 to 50 and 4 (github.com/ikawrakow/ik_llama.cpp, github.com/ggml-org/llama.cpp llama-bench). */
+static void set_host(const gp_job *job, machine *m) {
+    const double server_bytes = 128e9, desktop_bytes_per_s = 45e9, server_bytes_per_s = 280e9;
+    const double desktop_flops = 4e12, server_flops = 10e12;
+    const gp_recipe *recipe = &m->layout->recipe;
+    bool by_layers = recipe->engine == GP_ENGINE_LLAMA_CPP && gp_known(job, GP_FIELD_GPU_LAYERS);
+    if (by_layers) m->host_layers = fmax(0, 1 - (double)gp_whole(job, GP_FIELD_GPU_LAYERS) / m->layers);
+    double held = (m->host_layers * m->dense + (recipe->experts_on_host ? 1 : m->host_layers) * m->experts) * recipe->linear_bits / 8;
+    bool server = held > server_bytes;
+    m->host_bytes_per_s = server ? server_bytes_per_s : desktop_bytes_per_s;
+    if (gp_known(job, GP_FIELD_HOST_BANDWIDTH)) m->host_bytes_per_s = gp_real(job, GP_FIELD_HOST_BANDWIDTH) * 1e9;
+    m->host_flops = server ? server_flops : desktop_flops;
+}
+
 static bool describe(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
                      machine *m) {
     const gp_recipe *recipe = &layout->recipe;
@@ -77,6 +95,7 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     m->link_bytes_per_s = row->nvlink_bytes_per_s > 0 ? row->nvlink_bytes_per_s : pcie_bytes_per_s;
     if (m->engine->static_cache && gp_known(job, GP_FIELD_CONTEXT)) m->places = (double)gp_whole(job, GP_FIELD_CONTEXT);
     count_layers(job, m);
+    set_host(job, m);
     m->linear_bytes = recipe->linear_bits / 8;
     m->head_bytes = (recipe->whole_model ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
@@ -97,6 +116,11 @@ static double chosen(const gp_experts *experts) {
     return experts->count > 0 ? (double)experts->topk / (double)experts->count : 0;
 }
 
+/* Of the routed experts, what the host computes. */
+static double host_expert_share(const machine *m) {
+    return m->layout->recipe.experts_on_host ? 1 : m->host_layers;
+}
+
 /* Cached bytes that one token of a sequence of `context` tokens reads, on one rank. */
 static double cache_read(const machine *m, double context) {
     double bits = m->layout->recipe.kv_bits, bytes = 0;
@@ -109,6 +133,15 @@ static double cache_read(const machine *m, double context) {
         bytes += (double)group->layers * (double)group->elements * seen * bits / 8;
     }
     return bytes;
+}
+
+/* Seconds the host takes for its layers and experts; the device's parts are less by what this leaves out. */
+static double host_seconds(const machine *m, double tokens) {
+    const gp_experts *experts = &m->model->shape.experts;
+    double dense = m->dense * m->host_layers, of_experts = host_expert_share(m) * m->experts;
+    double bytes = (dense + of_experts * touched(experts, tokens)) * m->linear_bytes;
+    double flop = 2 * (dense + of_experts * chosen(experts)) * tokens;
+    return fmax(bytes / m->host_bytes_per_s, flop / m->host_flops);
 }
 
 /* Two all-reduces a layer: their latency, and what a ring moves of 16-bit hidden rows. */
@@ -126,11 +159,13 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     const gp_experts *experts = &m->model->shape.experts;
     double rate = multiplied(limited(m->bandwidth * engine->share, engine->limit_bytes_per_s), engine->rate, m->format);
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
-    parts.dense_bytes = (m->dense * m->linear_bytes + m->head * m->head_bytes) / m->ranks;
-    parts.dense_flop = 2 * (m->dense + m->head) * batch / m->ranks;
+    double sent = m->dense * (1 - m->host_layers), sent_experts = m->experts * (1 - host_expert_share(m));
+    parts.dense_bytes = (sent * m->linear_bytes + m->head * m->head_bytes) / m->ranks;
+    parts.dense_flop = 2 * (sent + m->head) * batch / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
-    parts.expert_bytes = m->experts * touched(experts, batch) * m->linear_bytes / m->ranks;
-    parts.expert_flop = 2 * m->experts * chosen(experts) * batch / m->ranks;
+    parts.expert_bytes = sent_experts * touched(experts, batch) * m->linear_bytes / m->ranks;
+    parts.expert_flop = 2 * sent_experts * chosen(experts) * batch / m->ranks;
+    parts.host_s = host_seconds(m, batch);
     parts.cache_bytes = batch * cache_read(m, context) / m->attention_ways;
     parts.cache_rate = m->bandwidth * engine->cache_share;
     parts.reduce_s = reduce_seconds(m, 1, batch);
@@ -152,9 +187,11 @@ static gp_timed prompt_of(const machine *m, double tokens) {
     bool packed = m->format == GP_SPEED_GGUF || m->format == GP_SPEED_W4 || m->format == GP_SPEED_W8;
     gp_prompt_parts parts = {.passes = ceil(tokens / pass), .overlap = 1};
     double peak = engine->half_accumulate ? m->half_flops * m->half_gain : m->flops;
-    parts.flop = 2 * (m->dense + m->experts * chosen(experts)) * tokens / m->ranks;
+    double sent = m->dense * (1 - m->host_layers), sent_experts = m->experts * (1 - host_expert_share(m));
+    parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
-    double used = m->dense + m->experts * touched(experts, pass);
+    double used = sent + sent_experts * touched(experts, pass);
+    parts.host_s = parts.passes * host_seconds(m, pass);
     parts.pass_bytes = used * (m->linear_bytes + (packed ? engine->unpack_bytes : 0)) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
@@ -176,64 +213,118 @@ static double number(const gp_job *job, gp_field field, double fallback) {
     return gp_known(job, field) ? (double)gp_whole(job, field) : fallback;
 }
 
-/* Sequences that run at once: what is asked for, what the engine takes and what the cache holds. Servers of which
- * nothing is asked are as busy as they can be. */
-static double running(const gp_job *job, const machine *m, double exchange, double cache_tokens, double *asked) {
+/* What is asked of the engine, and what it can take. */
+typedef struct {
+    double prompt, output, context; /* tokens; context: halfway through the output */
+    double asked, most;             /* sequences over all replicas */
+} traffic;
+
+/* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
+static traffic traffic_of(const gp_job *job, const machine *m, double cache_tokens) {
     const double most = 1024;
-    bool open = gp_origin_of(job, GP_FIELD_CONCURRENCY) != GP_GIVEN && gp_origin_of(job, GP_FIELD_CONCURRENCY) != GP_SOLVED;
-    double replicas = (double)m->layout->dp, held = cache_tokens > 0 ? fmax(1, cache_tokens / exchange) : most * replicas;
-    double taken = m->layout->recipe.prepared_sequences > 0 ? m->layout->recipe.prepared_sequences : most;
-    *asked = number(job, GP_FIELD_CONCURRENCY, 1);
-    if (!m->engine->server) return *asked;
-    double limit = fmin(held, taken * replicas);
-    if (open) *asked = floor(limit);
-    return fmax(1, fmin(*asked, floor(limit)));
+    traffic load = {.prompt = number(job, GP_FIELD_PROMPT, 0), .output = number(job, GP_FIELD_OUTPUT, 0)};
+    load.context = load.prompt + load.output / 2;
+    load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
+    if (!m->engine->server) return load;
+    double replicas = (double)m->layout->dp, prepared = m->layout->recipe.prepared_sequences;
+    load.most = (prepared > 0 ? prepared : most) * replicas;
+    if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, load.prompt + load.output));
+    load.most = fmax(1, floor(load.most));
+    gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);
+    if (origin != GP_GIVEN && origin != GP_SOLVED) load.asked = load.most;
+    return load;
+}
+
+/* Seconds that a prompt takes when it is read with others, as many tokens at once as the engine takes. */
+static double shared_seconds(const machine *m, double prompt, double prompt_s, double *full_s) {
+    double tokens = m->layout->recipe.batched_tokens;
+    *full_s = prompt_s;
+    if (!m->engine->server || !(tokens > 0) || !(prompt > 0)) return prompt_s;
+    *full_s = prompt_of(m, tokens).value;
+    return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
+}
+
+static void generate(const machine *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
+    const gp_engine_speed *engine = m->engine;
+    double full_s = 0, shared_s = shared_seconds(m, load->prompt, prompt_s, &full_s);
+    gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, batch, shared_s};
+    serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
+    serving->throughput_tok_s = ranged(serving->throughput.value, engine->spread_serving);
+    double others = (batch - 1) * shared_s / load->output;
+    if (others > full_s) { /* bound by prompts: fewer decode at once */
+        serving->step = step_of(m, fmax(1, batch * full_s / others), load->context);
+        others = full_s;
+    }
+    serving->tpot.value = gp_tpot_seconds(serving->step.value, others, &serving->tpot.why);
+    serving->tpot_s = ranged(serving->tpot.value, batch <= 1 ? engine->spread_decode : engine->spread_serving);
+}
+
+static void serve(const machine *m, const traffic *load, gp_serving *serving) {
+    const gp_engine_speed *engine = m->engine;
+    memset(serving, 0, sizeof *serving);
+    serving->sequences = fmin(load->asked, load->most);
+    double batch = fmax(1, serving->sequences / (double)m->layout->dp);
+    /* Pipeline stages of a server work on their share of the sequences at the same time. */
+    if (engine->server) batch = fmax(1, batch / (double)m->layout->pp);
+    serving->alone = step_of(m, 1, load->context);
+    serving->step = step_of(m, batch, load->context);
+    serving->decode.value = gp_decode_per_second(serving->alone.value, &serving->decode.why);
+    serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
+    if (load->prompt >= 1) {
+        serving->prompt = prompt_of(m, load->prompt);
+        serving->prefill.value = gp_prefill_per_second(load->prompt, serving->prompt.value, &serving->prefill.why);
+        serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
+    }
+    double wait_s = 0;
+    if (load->output >= 1) {
+        generate(m, load, batch, serving->prompt.value, serving);
+        wait_s = fmax(0, load->asked - serving->sequences) / 2 * load->output / serving->throughput.value;
+    }
+    if (load->prompt < 1) return;
+    serving->ttft.value = gp_ttft_seconds(serving->prompt.value, engine->step_s, wait_s, &serving->ttft.why);
+    serving->ttft_s = ranged(serving->ttft.value, engine->spread_prefill);
+}
+
+/* Doublings up to what the engine takes at once, and that. */
+static void draw_curve(const machine *m, traffic load, gp_serving_curve *curve) {
+    gp_serving at;
+    double most = load.most;
+    for (uint64_t n = 1; curve->count < GP_CURVE_MAX; n *= 2) {
+        load.asked = fmin((double)n, most);
+        serve(m, &load, &at);
+        curve->points[curve->count++] =
+            (gp_serving_point){at.sequences, at.ttft_s.value, at.tpot_s.value, at.throughput_tok_s.value};
+        if ((double)n >= most) return;
+    }
+}
+
+/* More sequences never make a token faster, so the largest that keeps the targets is found by halving. */
+static void meet_targets(const gp_job *job, const machine *m, traffic load, gp_serving_curve *curve) {
+    double ttft_s = gp_known(job, GP_FIELD_TTFT_TARGET) ? gp_real(job, GP_FIELD_TTFT_TARGET) : 0;
+    double tpot_s = gp_known(job, GP_FIELD_TPOT_TARGET) ? gp_real(job, GP_FIELD_TPOT_TARGET) : 0;
+    curve->has_targets = ttft_s > 0 || tpot_s > 0;
+    if (!curve->has_targets) return;
+    double low = 0, high = load.most;
+    while (low < high) {
+        gp_serving at;
+        load.asked = floor((low + high + 1) / 2);
+        serve(m, &load, &at);
+        bool meets = (!(ttft_s > 0) || at.ttft_s.value <= ttft_s) && (!(tpot_s > 0) || at.tpot_s.value <= tpot_s);
+        if (meets) low = load.asked;
+        else high = load.asked - 1;
+    }
+    curve->within_targets = low;
 }
 
 void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
-                       double cache_tokens, gp_serving *serving) {
+                       double cache_tokens, gp_serving *serving, gp_serving_curve *curve) {
     machine m;
     memset(serving, 0, sizeof *serving);
+    memset(curve, 0, sizeof *curve);
     if (!describe(job, model, layout, device, &m)) return;
-    const gp_engine_speed *engine = m.engine;
-    double prompt = number(job, GP_FIELD_PROMPT, 0), output = number(job, GP_FIELD_OUTPUT, 0), asked = 1;
-    double context = prompt + output / 2, exchange = fmax(1, prompt + output);
-    serving->sequences = running(job, &m, exchange, cache_tokens, &asked);
-    double batch = fmax(1, serving->sequences / (double)layout->dp);
-    /* Pipeline stages of a server work on their share of the sequences at the same time. */
-    if (engine->server) batch = fmax(1, batch / (double)layout->pp);
-    serving->alone = step_of(&m, 1, context);
-    serving->step = step_of(&m, batch, context);
-    serving->decode.value = gp_decode_per_second(serving->alone.value, &serving->decode.why);
-    serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
-    double prompt_s = 0, shared_s = 0, full_s = 0, wait_s = 0;
-    if (prompt >= 1) {
-        serving->prompt = prompt_of(&m, prompt);
-        prompt_s = shared_s = full_s = serving->prompt.value;
-        serving->prefill.value = gp_prefill_per_second(prompt, prompt_s, &serving->prefill.why);
-        serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
-        if (engine->server && layout->recipe.batched_tokens > 0) {
-            double tokens = layout->recipe.batched_tokens;
-            full_s = prompt_of(&m, tokens).value;
-            if (prompt < tokens) shared_s = fmin(prompt_s, full_s * prompt / tokens);
-        }
-    }
-    if (output >= 1) {
-        gp_throughput_parts parts = {engine->duty, serving->sequences, output, serving->step.value, batch, shared_s};
-        serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
-        serving->throughput_tok_s = ranged(serving->throughput.value, engine->spread_serving);
-        double others = (batch - 1) * shared_s / output;
-        if (others > full_s) { /* bound by prompts: fewer decode at once */
-            serving->step = step_of(&m, fmax(1, batch * full_s / others), context);
-            others = full_s;
-        }
-        serving->tpot.value = gp_tpot_seconds(serving->step.value, others, &serving->tpot.why);
-        bool one = batch <= 1;
-        serving->tpot_s = ranged(serving->tpot.value, one ? engine->spread_decode : engine->spread_serving);
-        wait_s = fmax(0, asked - serving->sequences) / 2 * output / serving->throughput.value;
-    }
-    if (prompt_s > 0) {
-        serving->ttft.value = gp_ttft_seconds(prompt_s, engine->step_s, wait_s, &serving->ttft.why);
-        serving->ttft_s = ranged(serving->ttft.value, engine->spread_prefill);
-    }
+    traffic load = traffic_of(job, &m, cache_tokens);
+    serve(&m, &load, serving);
+    if (!m.engine->server || load.output < 1) return;
+    draw_curve(&m, load, curve);
+    meet_targets(job, &m, load, curve);
 }

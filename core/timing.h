@@ -28,10 +28,20 @@ typedef struct {
     gp_timed ttft, tpot, prefill, decode, throughput;
 } gp_serving;
 
+/* Latency against throughput: one point for each number of sequences at once, over all replicas. */
+typedef struct { double sequences, ttft_s, tpot_s, throughput_tok_s; } gp_serving_point;
+#define GP_CURVE_MAX 24
+typedef struct {
+    int count;
+    gp_serving_point points[GP_CURVE_MAX];
+    bool has_targets;       /* infer.ttft_target_s, infer.tpot_target_s */
+    double within_targets;  /* most sequences that keep them, 0 = not even one */
+} gp_serving_curve;
+
 /* Speeds of an inference job on a device with known bandwidth; all 0 otherwise, and where nothing is generated those of
- * decoding. `cache_tokens`: what the cache can hold, over all replicas; 0 = not limited. */
+ * decoding. `cache_tokens`: what the cache can hold, over all replicas; 0 = not limited. The curve is that of servers. */
 void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
-                       double cache_tokens, gp_serving *serving);
+                       double cache_tokens, gp_serving *serving, gp_serving_curve *curve);
 
 /* Formats by how kernels treat them: 16 bits and more; 8 and 4 bits that are unpacked to 16; GGUF blocks; fp8 and fp4
  * that are multiplied as they are. */

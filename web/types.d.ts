@@ -94,7 +94,7 @@ export interface Report {
   parallel: { [key: string]: string | number | boolean };
   memory: Memory;
   kv?: { [key: string]: number };
-  time?: { [key: string]: number } & { why?: { [key: string]: Reason } };
+  time?: { [key: string]: any } & { why?: { [key: string]: Reason }; curve?: { [name: string]: number }[] };
   waterfall?: { stage: number; rows: { id: string; bytes?: number; left_bytes: number }[]; tokens: number; sequences: number };
   steps: Step[];
   advice: Knob[];

@@ -148,6 +148,9 @@ static void time_rows(gp_table *table, const gp_view *view, const cJSON *time) {
     if (gp_json_has(time, "step_s")) figures_row(table, view, "cli.plan.time", "cli.plan.step", time);
     if (gp_json_has(time, "ttft_s")) figures_row(table, view, "cli.plan.speed", "cli.plan.speed_values", time);
     if (gp_json_has(time, "tpot_s")) figures_row(table, view, "cli.plan.busy", "cli.plan.busy_values", time);
+    if (gp_json_has(time, "within_targets")) {
+        figures_row(table, view, "cli.plan.targets", "cli.plan.targets_value", time);
+    }
     if (gp_json_has(time, "bubble")) figures_row(table, view, "cli.plan.bubble", "cli.plan.bubble_value", time);
     if (gp_json_has(time, "efficiency")) {
         figures_row(table, view, "cli.plan.efficiency", "cli.plan.efficiency_value", time);
@@ -199,6 +202,26 @@ static void waterfall(gp_buffer *buffer, const gp_view *view, const cJSON *fall)
     gp_buffer_text(buffer, "\n");
 }
 
+/* Latency and throughput for more and more sequences. */
+static void curve(gp_buffer *buffer, const gp_view *view, const cJSON *points) {
+    static const char *const names[] = {"sequences", "ttft_s", "tpot_s", "throughput_tok_s"};
+    enum { NAMES = sizeof names / sizeof *names };
+    if (!points) return;
+    gp_view_heading(buffer, view, "cli.curve.heading");
+    gp_table table;
+    gp_table_start(&table, "rrrr");
+    gp_table_row(&table);
+    for (int i = 0; i < NAMES; i++) {
+        gp_buffer_text(gp_table_cell(&table, i), gp_message_of(view->language, "cli.curve", names[i]));
+    }
+    const cJSON *point;
+    cJSON_ArrayForEach(point, points) {
+        gp_table_row(&table);
+        for (int i = 0; i < NAMES; i++) gp_view_argument(gp_table_cell(&table, i), view, gp_json_at(point, names[i]));
+    }
+    gp_table_print(&table, buffer, view, true);
+}
+
 static void link(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     const char *text = gp_json_text(report, "link");
     if (!*text) return;
@@ -213,6 +236,7 @@ void gp_plan_view(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     job_table(buffer, view, report);
     gp_memory_view(buffer, view, report);
     waterfall(buffer, view, gp_json_at(report, "waterfall"));
+    curve(buffer, view, gp_json_at(report, "time.curve"));
     gp_advice_view(buffer, view, report);
     gp_notes_view(buffer, view, report);
     link(buffer, view, report);

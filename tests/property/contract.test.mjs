@@ -86,6 +86,7 @@ const PLAN = {
   kv: [shape({ bytes_per_token: bytes, bytes, max_tokens: bytes, max_context: bytes, max_concurrency: bytes, pool_bytes: bytes }), [REPORTS.inference]],
   file: [shape({ bytes, tensor_bytes: bytes, bytes_by_type: record(bytes) }), [REPORTS.file]],
   time: [shape({ step_s: number, tokens_per_s: number, tokens_per_s_per_gpu: number, bubble: number, efficiency: number }), [REPORTS.textbook]],
+  "time.curve": [list(shape({ sequences: number, tpot_s: number, throughput_tok_s: number })), [REPORTS.inference]],
   "time.why": [record(shape({ value: number, formula_id: text, formula: text, terms: record(number), source: text })), [REPORTS.inference]],
   waterfall: [shape({ stage: bytes, rows: list(shape({ id: text, left_bytes: bytes })), tokens: bytes, sequences: bytes }), [REPORTS.inference]],
   "steps[]": [list(shape({ step: number, id: oneOf("memory", "sharding", "model_parallel", "batch", "precision"), rule: text, numbers: record(number) })), ALL],

@@ -76,10 +76,23 @@ function lifeCell({ words }, isAlive, isPeak) {
 
 /** @param {Context} context */
 export function ledgerView(context) {
-  return h('div', {}, metersView(context), fallView(context),
+  return h('div', {}, metersView(context), curveView(context), fallView(context),
     context.report.memory.stages.map((stage, index) => h('div', {
       class: 'scroll', tabindex: '0', role: 'region', 'data-key': `scroll-${index}`, 'aria-label': `${context.words.t('tabs.ledger')} ${gpuRange(context, stage)}`,
     }, stageLedger(context, stage, index))));
+}
+
+/** Latency against throughput. @param {Context} context */
+function curveView({ report, words, format }) {
+  const points = report.time?.curve;
+  if (!points) return null;
+  const names = ['sequences', 'ttft_s', 'tpot_s', 'throughput_tok_s'];
+  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'data-key': 'scroll-curve', 'aria-label': words.t('curve.caption') },
+    h('table', { class: 'data', 'data-key': 'curve' },
+      h('caption', {}, words.t('curve.caption')),
+      h('thead', {}, h('tr', {}, names.map((name) => h('th', { scope: 'col', class: 'number' }, words.t(`time.${name}`))))),
+      h('tbody', {}, points.map((point, index) => h('tr', { 'data-key': String(index) },
+        names.map((name) => h('td', { class: 'number' }, name in point ? timeText(format, name, point[name]) : words.t('table.none'))))))));
 }
 
 /** From the size in the card's name to what is left for the cache. @param {Context} context */

@@ -101,6 +101,8 @@ test("tabs follow the arrows; settings open and close", async () => {
   await withPage({}, async (page) => {
     await tabTo(page, "#tab-memory");
     await page.keyboard.press("ArrowRight");
+    assert.equal(await active(page), "tab-step");
+    await page.keyboard.press("End");
     assert.equal(await active(page), "tab-ledger");
     assert.equal(await page.locator("#panel-ledger").isVisible(), true);
     assert.equal(await page.locator("#panel-memory").isVisible(), false);

@@ -1,0 +1,73 @@
+/** Speeds of serving move the way they must. */
+import test from "node:test";
+import assert from "node:assert/strict";
+import { planAll } from "../support/engine.mjs";
+
+const ENGINES = ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "gpt-fast", "mlx", "lmdeploy"];
+const job = (engine, infer = {}, hardware = { gpu: "H100", count: 1 }, model = "meta-llama/Llama-3.1-8B") =>
+  ({ task: "infer", model, hardware, infer: { engine, prompt: 1024, output: 256, concurrency: 1, ...infer } });
+const FIGURES = ["ttft_s", "tpot_s", "prefill_tok_s", "decode_tok_s", "throughput_tok_s"];
+
+test("each figure lies in its range", () => {
+  for (const { time } of planAll(ENGINES.map((engine) => job(engine)))) {
+    for (const name of FIGURES) assert.ok(time[`${name}_low`] < time[name] && time[name] < time[`${name}_high`], name);
+  }
+});
+
+test("more bandwidth makes no engine slower, fewer bits mostly faster", () => {
+  for (const engine of ENGINES) {
+    const gpu = (bandwidth) => ({ gpu: { name: "x", memory_gib: 80, bandwidth_gb_s: bandwidth, like: "H100 SXM5 80GB" }, count: 1 });
+    const [slow, fast] = planAll([job(engine, {}, gpu(1000)), job(engine, {}, gpu(2000))]);
+    assert.ok(fast.time.decode_tok_s >= slow.time.decode_tok_s, engine);
+  }
+  const [whole, packed] = planAll([job("vllm"), job("vllm", { weights: "awq" })]);
+  assert.ok(packed.time.decode_tok_s > whole.time.decode_tok_s);
+});
+
+test("a longer context makes each token slower, a longer prompt the first one later", () => {
+  for (const engine of ENGINES) {
+    const [short, long] = planAll([job(engine), job(engine, { prompt: 8192 })]);
+    assert.ok(long.time.decode_tok_s < short.time.decode_tok_s || engine === "transformers", engine);
+    assert.ok(long.time.ttft_s > short.time.ttft_s, engine);
+  }
+});
+
+test("along the curve throughput does not fall and a token comes no sooner", () => {
+  for (const engine of ["vllm", "sglang", "tensorrt-llm"]) {
+    for (const model of ["meta-llama/Llama-3.1-8B", "openai/gpt-oss-20b"]) {
+      const [{ time }] = planAll([job(engine, {}, { gpu: "H100", count: 1 }, model)]);
+      assert.ok(time.curve.length > 4);
+      time.curve.slice(1).forEach((point, index) => {
+        assert.ok(point.tpot_s >= time.curve[index].tpot_s, `${engine} ${model} ${point.sequences}`);
+        assert.ok(point.throughput_tok_s >= 0.95 * time.curve[index].throughput_tok_s, `${engine} ${model} ${point.sequences}`);
+      });
+    }
+  }
+});
+
+test("the most sequences within a target keep it, and one more does not", () => {
+  const target = 0.02;
+  const [{ time }] = planAll([job("vllm", { tpot_target_s: target })]);
+  const [at, above] = planAll([0, 1].map((more) => job("vllm", { concurrency: time.within_targets + more })));
+  assert.ok(at.time.tpot_s <= target && above.time.tpot_s > target, JSON.stringify(time));
+  const [none] = planAll([job("vllm", { tpot_target_s: 0.0001 })]);
+  assert.equal(none.time.within_targets, 0);
+});
+
+test("experts in host memory leave the device, and cost time", () => {
+  const here = { gpu: "RTX 4090", count: 1 };
+  const [device, host, fast] = planAll([false, true, true].map((experts_on_host, index) => job("llama.cpp",
+    { weights: "gguf:Q4_K_M", context: 4096, experts_on_host },
+    { ...here, ...(index === 2 ? { host_bandwidth_gb_s: 400 } : {}) }, "Qwen/Qwen3-30B-A3B")));
+  const weights = ({ memory }) => memory.stages[0].items.filter(({ id, phases }) => id === "weights" && phases.length > 0)
+    .reduce((sum, item) => sum + item.bytes, 0);
+  assert.ok(weights(host) < 0.2 * weights(device));
+  assert.ok(Math.abs(host.memory.host_bytes + weights(host) - device.memory.host_bytes - weights(device)) < 1000);
+  assert.ok(host.time.decode_tok_s < fast.time.decode_tok_s && fast.time.decode_tok_s < device.time.decode_tok_s);
+});
+
+test("ik_llama.cpp moves experts to the host only when the devices do not hold them", () => {
+  const plans = planAll([1, 16].map((count) => job("ik_llama.cpp", { weights: "gguf:IQ1_S", context: 4096 }, { gpu: "RTX 3090", count }, "deepseek-ai/DeepSeek-V3")));
+  assert.ok(plans[0].memory.host_bytes > 50e9 && plans[1].memory.host_bytes < 5e9 * 16, JSON.stringify(plans.map(({ memory }) => memory.host_bytes)));
+  assert.equal(plans[0].verdict !== "no", true);
+});
