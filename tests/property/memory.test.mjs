@@ -100,7 +100,7 @@ test("a brief report says the same as a full one", () => {
   const briefs = planAll(JOBS, "brief");
   for (const [index, brief] of briefs.entries()) {
     const full = REPORTS[index];
-    if (full.time) delete full.time.why;
+    if (full.time) full.time = Object.fromEntries(Object.entries(full.time).filter(([name]) => name !== "why" && name !== "curve"));
     for (const key of ["verdict", "binding", "solved", "fails_at", "params", "parallel", "kv", "time"]) {
       assert.deepEqual(brief[key], full[key], `${key}: ${say(JOBS[index])}`);
     }
