@@ -5,7 +5,7 @@
 
 /* What attention works on: elements of the micro-batch. */
 typedef struct {
-    uint64_t query, key, output, scores, head_dim;
+    uint64_t query, output, scores, head_dim;
     bool repeats, expands; /* keys are repeated to every query head; without a copy for one head of one sequence */
 } sizes;
 
@@ -13,7 +13,6 @@ static sizes sizes_of(const gp_step *step) {
     const gp_layer_kind *kind = &step->layer->kind;
     uint64_t heads = (uint64_t)kind->heads, keys = (uint64_t)kind->kv_heads, width = (uint64_t)kind->head_dim;
     sizes all = {.query = gp_mul3(step->tokens, heads, width),
-                 .key = gp_mul3(step->tokens, keys, width),
                  .scores = gp_mul3(step->tokens, heads, step->sequence),
                  .head_dim = width};
     all.output = all.query;

@@ -54,12 +54,13 @@ typedef struct {
 } gp_kept_activations;
 gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute policy);
 gp_amount gp_layer_backward_amount(double tokens, double recomputed, double gradients);
-/* Of a step replayed operator by operator (activations.h), in bytes. */
-gp_amount gp_replay_kept_amount(double of_layers, double other);
-gp_amount gp_replay_left_amount(double kept, double released);
-gp_amount gp_replay_logits_amount(double bytes, double tokens, double vocab);
+/* Of a step replayed operator by operator (activations.h), in bytes. BATCH: the rest of the step. */
+typedef enum { GP_REPLAY_FORWARD, GP_REPLAY_LOSS, GP_REPLAY_BACKWARD, GP_REPLAY_BATCH } gp_replay_phase;
+gp_amount gp_replay_kept_amount(gp_replay_phase phase, double of_layers, double outside);
+gp_amount gp_replay_left_amount(double saved, double released);
+gp_amount gp_replay_logits_amount(gp_replay_phase phase, double bytes, double tokens, double vocab);
 /* … with the numbers of tokens and labels, and the masks that a model holds. */
-gp_amount gp_replay_working_amount(double bytes, double tokens, double masks);
+gp_amount gp_replay_working_amount(gp_replay_phase phase, double bytes, double tokens, double masks);
 gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks);
 
 /* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */

@@ -53,32 +53,36 @@ gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, 
     return gp_amount_make(&logits_full, tokens * vocab * bytes_per_logit / tp, 4, terms);
 }
 
+/* A formula for each phase of a step that is replayed operator by operator (tape.h): its worst moment. */
 #define REPLAY "github.com/huggingface/transformers modeling_llama.py, modeling_gpt2.py, github.com/pytorch/pytorch " \
     "tools/autograd/derivatives.yaml: every operator of the step with what it keeps, core/activations_layers.c and core/tape.c"
-static const gp_formula replay_kept = {"activations.replay", "layers_bytes + outside_bytes", REPLAY};
-static const gp_formula replay_left = {"activations.replay_left", "saved_bytes - released_bytes", REPLAY};
-static const gp_formula replay_logits = {"logits.replay", "tensors * tokens * vocab * 4", REPLAY};
-static const gp_formula replay_working = {"workspace.replay", "tokens * (bytes_per_token + 16) + mask_bytes",
-    REPLAY "; token and label numbers of 8 bytes each; GPT-2's causal masks"};
-gp_amount gp_replay_kept_amount(double of_layers, double other) {
-    const gp_term terms[] = {{"layers_bytes", of_layers}, {"outside_bytes", other}};
-    return GP_AMOUNT(replay_kept, of_layers + other, terms);
+#define KEPT "layers_bytes + outside_bytes"
+#define LOGITS "tensors * tokens * vocab * 4"
+#define WORKING "tokens * (bytes_per_token + 16) + mask_bytes"
+static const gp_formula kept_by[] = {{"activations.forward", KEPT, REPLAY}, {"activations.loss", KEPT, REPLAY}};
+static const gp_formula left = {"activations.backward", "saved_bytes - released_bytes", REPLAY};
+static const gp_formula logits[] = {{"logits.loss", LOGITS, REPLAY}, {"logits.backward", LOGITS, REPLAY}};
+/* 16: numbers of the token and of its label. */
+static const gp_formula working[] = {{"workspace.forward", WORKING, REPLAY}, {"workspace.loss", WORKING, REPLAY},
+                                     {"workspace.backward", WORKING, REPLAY}, {"workspace.batch", WORKING, REPLAY}};
+gp_amount gp_replay_kept_amount(gp_replay_phase phase, double of_layers, double outside) {
+    const gp_term terms[] = {{"layers_bytes", of_layers}, {"outside_bytes", outside}};
+    return GP_AMOUNT(kept_by[phase == GP_REPLAY_LOSS], of_layers + outside, terms);
 }
-gp_amount gp_replay_left_amount(double kept, double released) {
-    const gp_term terms[] = {{"saved_bytes", kept}, {"released_bytes", released}};
-    return GP_AMOUNT(replay_left, kept - released, terms);
+gp_amount gp_replay_left_amount(double saved, double released) {
+    const gp_term terms[] = {{"saved_bytes", saved}, {"released_bytes", released}};
+    return GP_AMOUNT(left, saved - released, terms);
 }
-gp_amount gp_replay_logits_amount(double bytes, double tokens, double vocab) {
+gp_amount gp_replay_logits_amount(gp_replay_phase phase, double bytes, double tokens, double vocab) {
     const gp_term terms[] = {{"tensors", bytes / (4 * tokens * vocab)}, {"tokens", tokens}, {"vocab", vocab}};
-    gp_amount amount = GP_AMOUNT(replay_logits, bytes, terms);
-    return amount;
+    return GP_AMOUNT(logits[phase == GP_REPLAY_BACKWARD], bytes, terms);
 }
-gp_amount gp_replay_working_amount(double bytes, double tokens, double masks) {
+gp_amount gp_replay_working_amount(gp_replay_phase phase, double bytes, double tokens, double masks) {
     const gp_term terms[] = {{"tokens", tokens}, {"bytes_per_token", bytes / tokens}, {"mask_bytes", masks}};
-    return GP_AMOUNT(replay_working, bytes + tokens * 16 + masks, terms);
+    return GP_AMOUNT(working[phase], bytes + tokens * 16 + masks, terms);
 }
 
 const gp_formula *const gp_formulas_activations[] = {
-    &replay_kept, &replay_left, &replay_logits, &replay_working,
+    &kept_by[0], &kept_by[1], &left, &logits[0], &logits[1], &working[0], &working[1], &working[2], &working[3],
     &layers, &selective, &checkpoints, &layer_backward, &logits_full, &logits_chunked, NULL,
 };

@@ -19,6 +19,8 @@ static void append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_a
     gp_ledger_append(ledger, id, phases, amount, spread);
 }
 
+typedef struct { double tokens, vocab, masks; } widths;
+
 /* GPT-2 holds a causal mask in every layer. */
 static double mask_bytes(const gp_model *model) {
     const gp_shape *shape = &model->shape;
@@ -27,13 +29,15 @@ static double mask_bytes(const gp_model *model) {
     return gpt ? positions * positions * (double)shape->layers : 0;
 }
 
-/* Tensors of operators, and the batch with the masks, which are there in every phase. */
-static void add_working(gp_stage_ledger *ledger, unsigned phases, double bytes, double tokens, double masks) {
-    append(ledger, GP_ITEM_WORKSPACE, phases, gp_replay_working_amount(bytes, tokens, masks));
-}
-
-static void add_logits(gp_stage_ledger *ledger, unsigned phase, const gp_moment *moment, double tokens, double vocab) {
-    append(ledger, GP_ITEM_LOGITS, phase, gp_replay_logits_amount(amount_of(moment->held[GP_HELD_LOGITS]), tokens, vocab));
+/* What a phase holds of the logits and of tensors that operators need for a moment. */
+static void add_moment(gp_stage_ledger *ledger, gp_replay_phase phase, const gp_moment *moment, double spare,
+                       const widths *of) {
+    static const unsigned phases[] = {FORWARD, LOSS, BACKWARD, REST};
+    double logits = amount_of(moment->held[GP_HELD_LOGITS]), working = amount_of(moment->held[GP_HELD_WORKING]);
+    if (logits > 0)
+        append(ledger, GP_ITEM_LOGITS, phases[phase], gp_replay_logits_amount(phase, logits, of->tokens, of->vocab));
+    append(ledger, GP_ITEM_WORKSPACE, phases[phase],
+           gp_replay_working_amount(phase, working + spare, of->tokens, of->masks));
 }
 
 /* Those made by the worst moment of backward, and those that are made after it. Gives the bytes of the former. */
@@ -47,21 +51,19 @@ static double add_gradients(gp_stage_ledger *ledger, const gp_layout *layout, do
 
 void gp_ledger_replay(const gp_eager_step *step, const gp_model *model, const gp_layout *layout, double params,
                       gp_stage_ledger *ledger) {
-    const gp_moment *back = &step->backward;
-    double tokens = (double)layout->micro_batch * (double)layout->seq_len, vocab = (double)model->shape.vocab;
+    const gp_moment *back = &step->backward, rest = {.held = {[GP_HELD_WORKING] = step->left}};
+    widths of = {(double)layout->micro_batch * (double)layout->seq_len, (double)model->shape.vocab, mask_bytes(model)};
     double kept = amount_of(step->loss.held[GP_HELD_KEPT]), layers = amount_of(step->layers);
     double before = amount_of(step->forward.held[GP_HELD_KEPT]), left = amount_of(back->held[GP_HELD_KEPT]);
-    double masks = mask_bytes(model), made = amount_of(back->held[GP_HELD_GRADIENTS]);
-    append(ledger, GP_ITEM_ACTIVATIONS, FORWARD, gp_replay_kept_amount(layers, before - layers));
-    append(ledger, GP_ITEM_ACTIVATIONS, LOSS, gp_replay_kept_amount(layers, kept - layers));
+    double made = amount_of(back->held[GP_HELD_GRADIENTS]);
+    append(ledger, GP_ITEM_ACTIVATIONS, FORWARD, gp_replay_kept_amount(GP_REPLAY_FORWARD, layers, before - layers));
+    append(ledger, GP_ITEM_ACTIVATIONS, LOSS, gp_replay_kept_amount(GP_REPLAY_LOSS, layers, kept - layers));
     append(ledger, GP_ITEM_ACTIVATIONS, BACKWARD, gp_replay_left_amount(kept, kept - left));
-    add_logits(ledger, LOSS, &step->loss, tokens, vocab);
-    add_logits(ledger, BACKWARD, back, tokens, vocab);
     /* Two gradients of a tied table and their sum are more than all gradients: what is too much is a temporary. */
     double spare = params > 0 ? made - add_gradients(ledger, layout, params, made) : 0;
-    add_working(ledger, FORWARD, amount_of(step->forward.held[GP_HELD_WORKING]), tokens, masks);
-    add_working(ledger, LOSS, amount_of(step->loss.held[GP_HELD_WORKING]), tokens, masks);
-    add_working(ledger, BACKWARD, amount_of(back->held[GP_HELD_WORKING]) + spare, tokens, masks);
-    add_working(ledger, REST, amount_of(step->left), tokens, masks);
+    add_moment(ledger, GP_REPLAY_FORWARD, &step->forward, 0, &of);
+    add_moment(ledger, GP_REPLAY_LOSS, &step->loss, 0, &of);
+    add_moment(ledger, GP_REPLAY_BACKWARD, back, spare, &of);
+    add_moment(ledger, GP_REPLAY_BATCH, &rest, 0, &of);
     ledger->saved_bytes = step->saved;
 }

@@ -57,7 +57,6 @@ static void shrink(gp_tape *tape, gp_held held, uint64_t bytes) {
 }
 
 void gp_tape_start(gp_tape *tape) {
-    static const gp_moment nothing;
     tape->storage_count = tape->value_count = tape->node_count = 0;
     tape->free = GP_NOTHING;
     tape->full = false;
@@ -67,7 +66,7 @@ void gp_tape_start(gp_tape *tape) {
     tape->times = 1;
     tape->shards = 1;
     tape->saved = 0;
-    tape->now = tape->peak = nothing;
+    tape->now = tape->peak = (gp_moment){.bytes = 0};
 }
 
 void gp_tape_reset_peak(gp_tape *tape) { tape->peak = tape->now; }
