@@ -224,11 +224,11 @@ static const char *inner_key(const gp_config_reader *reader) {
 /* The language model of a multimodal config stands in an object of its own, sometimes in one more; what it leaves out,
  * as the tying of its embeddings, may stand around it. */
 static bool read_nested(const gp_config_reader *outer, const char *key, gp_shape *shape) {
-    char path[GP_PATH_BYTES], deeper[GP_PATH_BYTES];
-    gp_config_reader around = *outer, reader = gp_config_inside(&around, key, path);
+    char paths[2][GP_PATH_BYTES]; /* which the readers point to */
+    gp_config_reader around = *outer, reader = gp_config_inside(&around, key, paths[0]);
     if (inner_key(&reader) != NULL) {
         around = reader;
-        reader = gp_config_inside(&around, inner_key(&around), deeper);
+        reader = gp_config_inside(&around, inner_key(&around), paths[1]);
     }
     const char *type = gp_config_text(&reader, "model_type"), *whole = gp_config_text(&around, "model_type");
     const gp_family *family = type == NULL ? NULL : gp_family_find(type);

@@ -51,6 +51,8 @@ static const gp_family families[] = {
     {"exaone", GP_NORM_RMS, 2, GP_GATED, 0, 0, 0, 0},
     {"seed_oss", GP_NORM_RMS, 2, GP_GATED, GP_BIAS_QKV,
      GP_KEY_ATTENTION_BIAS_QKV | GP_KEY_OUT_BIAS | GP_KEY_MLP_BIAS, 0, 128},
+    {"orion", GP_NORM_LAYER, 2, GP_GATED, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
+    {"bitnet", GP_NORM_RMS, 3, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"apertus", GP_NORM_RMS, 2, GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"arcee", GP_NORM_RMS, 2, 0, 0, LLAMA_KEYS, 0, 0},
     {"gpt_neo", GP_NORM_LAYER, 2, GP_TIED | GP_LEARNED, GP_BIAS_OUTPUT | GP_BIAS_FFN, 0, 4, 0},
@@ -133,7 +135,9 @@ static const struct {
     {"qwen3_5_moe", "qwen3_5_moe_text"}, {"kimi_k25", "kimi_k2"}, {"kimi_k3", "kimi_linear"}, {"grok-1", "grok_1"},
     {"minimax_text_01", "minimax"}, {"minimax_m1", "minimax"}, {"mt5", "t5"}, {"glm4v", "glm4"}, {"glm4v_text", "glm4"},
     {"glm4v_moe", "glm4_moe"}, {"glm4v_moe_text", "glm4_moe"}, {"aquila", "llama"}, {"phi3_v", "phi3"},
-    {"phi4mm", "phi3"}, {"dream", "qwen2"}, {"llada", "llama"}, {"rnd1", "qwen3_moe"},
+    {"phi4mm", "phi3"}, {"dream", "qwen2"}, {"llada", "llama"}, {"rnd1", "qwen3_moe"}, {"stablelm_epoch", "stablelm"},
+    {"refinedweb", "falcon"}, {"refinedwebmodel", "falcon"}, {"xverse", "llama"}, {"skywork", "llama"}, {"deci", "llama"},
+    {"helium", "llama"}, {"glm4_moe_lite", "deepseek_v3"},
 };
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 

@@ -15,7 +15,8 @@ static bool same_kind(const gp_layer_kind *a, const gp_layer_kind *b) {
     return a->attention == b->attention && a->recurrence == b->recurrence && a->feed_forward == b->feed_forward &&
            a->shares_kv == b->shares_kv && a->keys_are_values == b->keys_are_values &&
            a->without_index == b->without_index && a->crosses == b->crosses && a->borrowed == b->borrowed &&
-           a->keeps_projections == b->keeps_projections && a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
+           a->keeps_projections == b->keeps_projections && a->heads == b->heads &&
+           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
            a->extra_params == b->extra_params;
 }
 
@@ -73,7 +74,9 @@ bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_lay
 }
 
 static void take_per_layer(gp_config_reader *reader, const char *key, size_t offset, gp_layer_plan *plan) {
-    const double most = (double)GP_DIMENSION_MAX;
+    /* Heads times their size stay far below 2^63. */
+    bool heads = offset == offsetof(gp_layer_kind, heads) || offset == offsetof(gp_layer_kind, kv_heads);
+    const double most = heads ? 1 << 20 : (double)GP_DIMENSION_MAX;
     const cJSON *item = gp_config_item(reader, key);
     item = cJSON_IsArray(item) ? item->child : NULL;
     for (int64_t i = 0; i < plan->count && item != NULL; i++, item = item->next) {

@@ -19,6 +19,7 @@ static const struct {
     {"chatglm", gp_rule_chatglm},
     {"hunyuan_v1_dense", gp_rule_hunyuan},
     {"apertus", gp_rule_apertus},
+    {"bitnet", gp_rule_bitnet},
     {"nemotron-nas", gp_rule_nas},
     {"gemma2", gp_rule_windows},
     {"gemma3_text", gp_rule_windows},

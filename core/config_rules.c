@@ -21,10 +21,12 @@ void gp_rule_gpt_bigcode(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
     shape->kv_heads = gp_config_switch(reader, "multi_query", true) ? 1 : shape->heads;
 }
 
-/* `num_kv_heads` counts only in the new decoder architecture; before, `multi_query` means one KV head. */
+/* `num_kv_heads` counts only in the new decoder architecture; before, `multi_query` means one KV head. The configuration
+ * under the first name of the family (RefinedWeb) has no word for the new one but `n_head_kv`. */
 void gp_rule_falcon(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
     (void)plan;
-    bool newer = gp_config_switch(reader, "new_decoder_architecture", false);
+    bool counted = gp_config_item(reader, "n_head_kv") != NULL;
+    bool newer = gp_config_switch(reader, "new_decoder_architecture", counted);
     bool parallel = gp_config_switch(reader, "parallel_attn", true);
     if (!newer) shape->kv_heads = gp_config_switch(reader, "multi_query", true) ? 1 : shape->heads;
     shape->norms_per_layer = parallel && !newer ? 1 : 2;
@@ -141,4 +143,10 @@ void gp_rule_nas(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan)
         if (kind->ffn > shape->ffn) shape->ffn = kind->ffn;
     }
     if (layer != shape->layers) gp_config_unsupported(reader, "block_configs", "nemotron-nas");
+}
+
+/* A norm before the last matrix of each half (BitNet b1.58 2B4T): one of them is the third of the layer. */
+void gp_rule_bitnet(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    (void)reader;
+    for (int64_t i = 0; i < plan->count; i++) plan->of[i].extra_params = shape->ffn;
 }

@@ -143,7 +143,7 @@ void gp_rule_gemma4(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *pl
     int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 0);
     bool wide = gp_config_switch(reader, "use_double_wide_mlp", false);
     bool experts = gp_config_switch(reader, "enable_moe_block", false);
-    bool usual = width <= 65536 && hidden <= 65536 && rows <= 1 << 24 && shape->ffn <= 1 << 24;
+    bool usual = width <= 65536 && hidden <= 65536 && rows <= 1 << 24 && shape->ffn <= 1 << 24 && shape->heads <= 65536;
     if (!usual || shape->layers > GP_MAPPED_LAYERS) {
         gp_config_unsupported(reader, "hidden_size_per_layer_input", "gemma4");
         return;

@@ -135,9 +135,9 @@ test("lists that no layer can have are told", () => {
   const config = (extra) => ({ task: "infer", hardware: { gpu: "H100" }, model: { config: { model_type: "llama", hidden_size: 64, num_hidden_layers: 2,
     num_attention_heads: 4, intermediate_size: 128, vocab_size: 256, ...extra } } });
   const faults = planAll([config({ num_key_value_heads_per_layer: [3, 1] , num_attention_heads_per_layer: [4, 4] }), config({ intermediate_size_per_layer: [128, -1] }),
-    config({ intermediate_size_per_layer: ["wide", 1] })]).map(({ errors }) => errors.map(({ code, path }) => `${code} ${path}`).join());
+    config({ intermediate_size_per_layer: ["wide", 1] }), config({ num_attention_heads_per_layer: [2 ** 31, 4] })]).map(({ errors }) => errors.map(({ code, path }) => `${code} ${path}`).join());
   assert.deepEqual(faults, ["inconsistent_model model.config.num_key_value_heads_per_layer", "inconsistent_model model.config.intermediate_size_per_layer",
-    "inconsistent_model model.config.intermediate_size_per_layer"]);
+    "inconsistent_model model.config.intermediate_size_per_layer", "inconsistent_model model.config.num_attention_heads_per_layer"]);
 });
 
 /** Gemma 4 as llama.cpp converts it: one global layer of six, with wider heads, whose keys serve as values; experts beside a dense block. */

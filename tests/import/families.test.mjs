@@ -26,6 +26,11 @@ const FAMILIES = {
   "DeepSeek-VL2, in language_config": [15706484224, { model_type: "deepseek_vl_v2", language_config: deepseek }],
   "Qwen2.5-Omni, in thinker_config's text_config": [7615616512, { model_type: "qwen2_5_omni", thinker_config: { model_type: "qwen2_5_omni_thinker",
     text_config: dims(3584, 18944, 28, 28, 4, 152064, { model_type: "qwen2_5_omni_text" }) } }],
+  "microsoft/bitnet-b1.58-2B-4T-bf16": [2412820480, dims(2560, 6912, 30, 20, 5, 128256, { model_type: "bitnet", tie_word_embeddings: true })],
+  "tiiuae/falcon-7b, as first published": [6921720704, { model_type: "RefinedWebModel", hidden_size: 4544, n_layer: 32, n_head: 71, vocab_size: 65024, multi_query: true,
+    parallel_attn: true, bias: false, alibi: false }],
+  "tiiuae/falcon-40b, as first published": [41303293952, { model_type: "RefinedWeb", hidden_size: 8192, n_layer: 60, n_head: 128, n_head_kv: 8, vocab_size: 65024,
+    parallel_attn: true, bias: false, alibi: false }],
   "Ministral 3, alone": [3429006336, dims(3072, 9216, 26, 32, 8, 131072, { model_type: "ministral3", head_dim: 128, tie_word_embeddings: true })],
 };
 for (const [name, [params, config]] of Object.entries(FAMILIES)) {
@@ -47,6 +52,13 @@ test("Nemotron of the Puzzle search", () => {
   const layers = [queries + 2 * hidden * 256 + 3 * hidden * width[0] + 2 * hidden, 3 * hidden * width[1] + hidden, queries + 2 * hidden * 128 + hidden * hidden + 2 * hidden];
   assert.equal(report.import.computed_params, layers.reduce((a, b) => a + b) + 2 * vocab * hidden + hidden);
   assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).warnings.map(({ code }) => code), ["structure_not_read"]);
+});
+
+test("KV heads of each layer, as DeciLM states them", () => {
+  const heads = [4, 4, 2, 1];
+  const report = imported(dims(4096, 14336, 4, 32, null, 32000, { model_type: "deci", num_key_value_heads_per_layer: heads }));
+  const layer = 2 * 4096 * 4096 + 3 * 4096 * 14336 + 2 * 4096, head = 2 * 4096 * 128;
+  assert.equal(report.import.computed_params, 4 * layer + head * heads.reduce((x, y) => x + y) + 2 * 32000 * 4096 + 4096);
 });
 
 test("a config on its own leaves no dimension to its class", () => {
