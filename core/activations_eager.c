@@ -34,17 +34,21 @@ static gp_recompute policy_of(const gp_job *job) {
     return gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE) : GP_RECOMPUTE_NONE;
 }
 
+static bool is_plain(const gp_layer_kind *kind) {
+    bool softmax = kind->attention == GP_ATTENTION_FULL || kind->attention == GP_ATTENTION_SLIDING ||
+                   kind->attention == GP_ATTENTION_LATENT;
+    bool feeds = kind->feed_forward == GP_FFN_DENSE || kind->feed_forward == GP_FFN_MOE;
+    bool own = !kind->shares_kv && !kind->keys_are_values && !kind->crosses && !kind->borrowed;
+    return softmax && feeds && own && kind->recurrence == GP_RECURRENCE_NONE;
+}
+
 static bool is_written_out(const gp_model *model) {
-    for (int i = 0; i < model->kind_count; i++) {
-        const gp_layer_kind *kind = &model->kinds[i].kind;
-        bool softmax = kind->attention == GP_ATTENTION_FULL || kind->attention == GP_ATTENTION_SLIDING;
-        bool plain = !kind->shares_kv && !kind->keys_are_values && !kind->crosses && !kind->borrowed;
-        bool feeds = kind->feed_forward == GP_FFN_DENSE || kind->feed_forward == GP_FFN_MOE;
-        if (!softmax || !plain || !feeds || kind->recurrence != GP_RECURRENCE_NONE) return false;
-    }
+    for (int i = 0; i < model->kind_count; i++)
+        if (!is_plain(&model->kinds[i].kind)) return false;
     const gp_shape *shape = &model->shape;
-    return shape->norms_per_layer == 2 && shape->norm != GP_NORM_NONE && shape->experts.shared_ffn == 0 &&
-           shape->experts.latent == 0 && !shape->q_gate && !shape->qk_norm_per_head && shape->embedding_dim == 0;
+    int norms = shape->norms_per_layer;
+    return (norms == 1 || norms == 2 || norms == 4) && shape->norm != GP_NORM_NONE && shape->experts.latent == 0 &&
+           !shape->latent.output_gate && shape->latent.index_heads == 0 && !shape->q_gate && shape->embedding_dim == 0;
 }
 
 static bool is_known(const gp_job *job, const gp_model *model, const gp_layout *layout) {
@@ -81,9 +85,10 @@ static void add_run(replay *r, const gp_layer *layer, uint64_t count) {
 }
 
 static void set_runs(replay *r, const gp_model *model) {
-    int64_t layers = model->shape.layers, between[GP_KINDS_MAX];
+    int64_t layers = model->shape.layers;
     add_run(r, gp_model_layer(model, 0), 1);
     if (layers > 2) {
+        int64_t between[GP_KINDS_MAX];
         gp_model_kinds_of(model, 1, layers - 2, between);
         for (int kind = 0; kind < model->kind_count; kind++) add_run(r, &model->kinds[kind], (uint64_t)between[kind]);
     }

@@ -133,8 +133,24 @@ static int experts(gp_step *step, int x) {
     return sum;
 }
 
+/* Shared experts, with a gate of one column or without, are added to what the chosen ones give. */
+static int with_shared(gp_step *step, int x, int sum) {
+    const gp_experts *shape = &step->shape->experts;
+    if (shape->shared_ffn == 0) return sum;
+    int shared = block(step, x, GP_TENSOR_SHARED_GATE, GP_TENSOR_SHARED_UP, GP_TENSOR_SHARED_DOWN);
+    if (shape->shared_gate) {
+        int gate = gp_step_matrix(step, x, GP_TENSOR_SHARED_SWITCH);
+        gate = replace(step, gate, map(step, GP_OP_TANH, gate, gp_step_value(step, gate)->size));
+        shared = times(step, shared, gate);
+    }
+    int all = plus(step, sum, shared);
+    gp_tape_drop(step->tape, sum);
+    gp_tape_drop(step->tape, shared);
+    return all;
+}
+
 int gp_step_feed_forward(gp_step *step, int x) {
-    if (step->layer->expert_params > 0) return experts(step, x);
+    if (step->layer->expert_params > 0) return with_shared(step, x, experts(step, x));
     int out = block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN);
     return !step->gpt ? out : replace(step, out, gp_step_dropout(step, out, step->dropout));
 }

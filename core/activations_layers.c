@@ -130,20 +130,68 @@ static int rotated(gp_step *step, int x, int size) {
 static int llama_attention(gp_step *step, int x) {
     gp_tape *tape = step->tape;
     sizes size = sizes_of(step);
-    uint64_t norm = step->shape->qk_norm ? size.head_dim : 0;
-    int query = projection(step, x, GP_TENSOR_ATTN_Q, norm), key = projection(step, x, GP_TENSOR_ATTN_K, norm);
+    const gp_layer_kind *kind = &step->layer->kind;
+    bool whole = step->shape->qk_norm_per_head, norms = step->shape->qk_norm || whole;
+    uint64_t norm = norms ? size.head_dim : 0;
+    int query = projection(step, x, GP_TENSOR_ATTN_Q, whole ? norm * (uint64_t)kind->heads : norm);
+    int key = projection(step, x, GP_TENSOR_ATTN_K, whole ? norm * (uint64_t)kind->kv_heads : norm);
     int value = projection(step, x, GP_TENSOR_ATTN_V, 0);
     int wide = gp_step_value(step, query)->size > step->stream ? gp_step_value(step, query)->size : step->stream;
     int turned = rotated(step, query, wide), turned_key = rotated(step, key, wide);
     gp_tape_drop(tape, query);
     gp_tape_drop(tape, key);
-    bool repeats = !step->recipe->flash || step->recipe->expanded_kv;
-    if (repeats) turned_key = replace(step, turned_key, repeated(step, turned_key, &size));
-    if (repeats) value = replace(step, value, repeated(step, value, &size));
+    if (!step->recipe->flash || step->recipe->expanded_kv) {
+        turned_key = replace(step, turned_key, repeated(step, turned_key, &size));
+        value = replace(step, value, repeated(step, value, &size));
+    }
     int out = step->recipe->flash ? attend_flash(step, turned, turned_key, value, &size)
                                   : attend(step, turned, turned_key, value, &size);
     gp_tape_drop(tape, turned);
     gp_tape_drop(tape, turned_key);
+    gp_tape_drop(tape, value);
+    return out;
+}
+
+/* Part of a value, and two values as one. */
+static int part(gp_step *step, int x, uint64_t elements) {
+    return gp_tape_view(step->tape, GP_OP_SPLIT, x, GP_NOTHING, x, elements);
+}
+
+static int joined(gp_step *step, int a, int b, uint64_t elements) {
+    int out = gp_tape_apply(step->tape, GP_OP_CONCAT, a, b, elements, gp_step_value(step, a)->size, false);
+    gp_tape_drop(step->tape, a);
+    gp_tape_drop(step->tape, b);
+    return out;
+}
+
+/* Multi-head latent attention (modeling_deepseek_v3.py): queries and keys are put together of a part that is rotated and
+ * one that is not, keys and values of every head come from the latent. */
+static int latent_attention(gp_step *step, int x) {
+    gp_tape *tape = step->tape;
+    const gp_latent *of = &step->shape->latent;
+    uint64_t heads = (uint64_t)step->layer->kind.heads, rope = (uint64_t)of->rope, nope = (uint64_t)of->nope;
+    uint64_t each = gp_mul(step->tokens, heads), latent = (uint64_t)of->kv_lora;
+    sizes size = {.query = gp_mul(each, nope + rope), .output = gp_mul(each, (uint64_t)of->value),
+                  .scores = gp_mul(each, step->sequence), .head_dim = nope + rope};
+    int query = gp_step_matrix(step, x, of->q_lora > 0 ? GP_TENSOR_ATTN_Q_A : GP_TENSOR_ATTN_Q);
+    if (of->q_lora > 0) {
+        query = replace(step, query, gp_step_norm(step, query, (uint64_t)of->q_lora));
+        query = replace(step, query, gp_step_matrix(step, query, GP_TENSOR_ATTN_Q_B));
+    }
+    int still = part(step, query, gp_mul(each, nope)), turns = part(step, query, gp_mul(each, rope));
+    gp_tape_drop(tape, query);
+    query = joined(step, replace(step, turns, rotated(step, turns, step->product)), still, size.query);
+    int cache = gp_step_matrix(step, x, GP_TENSOR_ATTN_KV_A);
+    int low = part(step, cache, gp_mul(step->tokens, latent)), key_turns = part(step, cache, gp_mul(step->tokens, rope));
+    gp_tape_drop(tape, cache);
+    low = replace(step, low, gp_step_norm(step, low, latent));
+    int both = replace(step, low, gp_step_matrix(step, low, GP_TENSOR_ATTN_KV_B));
+    int key = part(step, both, gp_mul(each, nope)), value = part(step, both, size.output);
+    gp_tape_drop(tape, both);
+    key = joined(step, replace(step, key_turns, rotated(step, key_turns, step->product)), key, size.query);
+    int out = step->recipe->flash ? attend_flash(step, query, key, value, &size) : attend(step, query, key, value, &size);
+    gp_tape_drop(tape, query);
+    gp_tape_drop(tape, key);
     gp_tape_drop(tape, value);
     return out;
 }
@@ -168,16 +216,12 @@ static int gpt_scores(gp_step *step, int query, int key, const sizes *size) {
     return replace(step, cast, gp_step_dropout(step, cast, step->dropout));
 }
 
-static int third(gp_step *step, int x, const sizes *size) {
-    return gp_tape_view(step->tape, GP_OP_SPLIT, x, GP_NOTHING, x, size->query);
-}
-
 static int gpt_attention(gp_step *step, int x) {
     gp_tape *tape = step->tape;
     sizes size = sizes_of(step);
     uint64_t hidden = (uint64_t)step->shape->hidden;
     int all = gp_step_projection(step, x, hidden, 3 * hidden, true, GP_TARGET_Q);
-    int query = third(step, all, &size), key = third(step, all, &size), value = third(step, all, &size);
+    int query = part(step, all, size.query), key = part(step, all, size.query), value = part(step, all, size.query);
     gp_tape_drop(tape, all);
     int out;
     if (step->recipe->flash) {
@@ -202,15 +246,29 @@ static int residual(gp_step *step, int x, int y) {
     return sum;
 }
 
-/* x stays the caller's name while the layer runs. */
+static int attention(gp_step *step, int x) {
+    if (step->layer->kind.attention == GP_ATTENTION_LATENT) return latent_attention(step, x);
+    return step->gpt ? gpt_attention(step, x) : llama_attention(step, x);
+}
+
+/* Norms before attention and the feed-forward block, of which each may have one after it as well; or one before both,
+ * which then work side by side. x stays the caller's name while the layer runs. */
 int gp_step_layer(gp_step *step, int x) {
     uint64_t hidden = (uint64_t)step->shape->hidden;
+    bool parallel = step->shape->norms_per_layer == 1, after = step->shape->norms_per_layer == 4;
     int normed = gp_step_norm(step, x, hidden);
-    int attended = step->gpt ? gpt_attention(step, normed) : llama_attention(step, normed);
+    int attended = attention(step, normed);
+    if (parallel) {
+        int fed = gp_step_feed_forward(step, normed);
+        gp_tape_drop(step->tape, normed);
+        return residual(step, x, replace(step, attended, residual(step, attended, fed)));
+    }
     gp_tape_drop(step->tape, normed);
+    if (after) attended = replace(step, attended, gp_step_norm(step, attended, hidden));
     int middle = residual(step, x, attended);
     normed = gp_step_norm(step, middle, hidden);
     int fed = gp_step_feed_forward(step, normed);
     gp_tape_drop(step->tape, normed);
+    if (after) fed = replace(step, fed, gp_step_norm(step, fed, hidden));
     return replace(step, middle, residual(step, middle, fed));
 }

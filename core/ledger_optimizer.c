@@ -87,10 +87,12 @@ void gp_ledger_optimizer_step(const gp_job *job, const gp_model *model, const gp
                               double shards, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
     bool adam = gp_is_choice(job, GP_FIELD_OPTIMIZER, GP_CHOICE_OPTIMIZER_ADAMW);
-    bool single = adam && gp_known(job, GP_FIELD_FOREACH) && gp_whole(job, GP_FIELD_FOREACH) == 0;
+    /* Unless it is told, PyTorch updates tensor by tensor on the host (torch/optim/optimizer.py). */
+    bool told = gp_known(job, GP_FIELD_FOREACH), lists = recipe->foreach_temporaries && (told || !recipe->on_host);
+    bool single = adam && !lists && (told || recipe->on_host);
     double stored = recipe->optimizer_bytes / 2;
     if (recipe->optimizer_on_host) return;
-    if (recipe->foreach_temporaries && adam) {
+    if (lists && adam) {
         gp_ledger_append(ledger, GP_ITEM_OPTIMIZER_TEMP, GP_PHASE_BIT(GP_PHASE_OPTIMIZER),
                          gp_optimizer_temp_amount(recipe->on_host ? 2 : 1, params, stored, shards), spread);
         return;

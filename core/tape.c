@@ -39,6 +39,7 @@ static const rule rules[GP_OP_COUNT] = {
     [GP_OP_MULTIPLY] = {KEEPS_OTHER, 0, 0},               /* mul */
     [GP_OP_GATHER] = {0, 0, 0},                           /* index, index_add */
     [GP_OP_SPLIT] = {0, 0, 0},                            /* split: one concatenation gives the gradient */
+    [GP_OP_CONCAT] = {0, 0, 0},                           /* cat: each part has a copy of its gradient */
     [GP_OP_EMBEDDING] = {0, 0, 0},                        /* embedding */
     [GP_OP_SHIFT] = {0, 0, 0},                            /* slice, contiguous */
     [GP_OP_LOSS] = {KEEPS_OUT, 0, 0},                     /* _log_softmax */

@@ -15,7 +15,8 @@ typedef enum {
     GP_OP_CAST, GP_OP_COPY, GP_OP_HEADS, GP_OP_REPEAT, GP_OP_ADD, GP_OP_SCALAR, GP_OP_STATISTICS, GP_OP_NORMALISE,
     GP_OP_NORM_WEIGHT, GP_OP_LAYER_NORM, GP_OP_PRODUCT, GP_OP_MATMUL, GP_OP_ROTARY, GP_OP_WHERE, GP_OP_SOFTMAX,
     GP_OP_DROPOUT, GP_OP_NOISE, GP_OP_FLASH, GP_OP_SILU, GP_OP_GELU, GP_OP_POWER, GP_OP_TANH, GP_OP_MULTIPLY,
-    GP_OP_GATHER, GP_OP_SPLIT, GP_OP_EMBEDDING, GP_OP_SHIFT, GP_OP_LOSS, GP_OP_NLL, GP_OP_COUNT
+    GP_OP_GATHER, GP_OP_SPLIT, GP_OP_CONCAT,
+    GP_OP_EMBEDDING, GP_OP_SHIFT, GP_OP_LOSS, GP_OP_NLL, GP_OP_COUNT
 } gp_op;
 
 /* What live bytes are, for the items of the ledger. */
@@ -79,9 +80,9 @@ int gp_tape_share(gp_tape *tape, int value);
 void gp_tape_drop(gp_tape *tape, int value);
 /* Memory of no value, such as the 16-bit copy of a weight; `drop` with gp_tape_release. */
 int gp_tape_hold(gp_tape *tape, uint64_t bytes, gp_held held);
-void gp_tape_release(gp_tape *tape, int storage);
+void gp_tape_release(gp_tape *tape, int slot);
 /* Keeps a storage for backward until it is released. Counts towards `saved` once. */
-void gp_tape_keep(gp_tape *tape, int storage);
+void gp_tape_keep(gp_tape *tape, int slot);
 /* Allocates and frees at once. */
 void gp_tape_touch(gp_tape *tape, uint64_t bytes);
 
