@@ -142,9 +142,9 @@ static void add_full_states(const gp_job *job, const gp_model *model, const stat
 static void add_frozen_weights(const states *s, gp_stage_ledger *ledger) {
     gp_recipe recipe = *s->recipe;
     bool divides = !recipe.packed_frozen || recipe.shards_packed;
-    double shards = divides ? s->shards[3] : 1, scale_bits = 0;
+    double shards = divides ? s->shards[3] : 1;
     if (recipe.packed_frozen && (shards > 1 || recipe.weights_on_host)) {
-        scale_bits = recipe.linear_bits - floor(recipe.linear_bits);
+        double scale_bits = recipe.linear_bits - floor(recipe.linear_bits);
         recipe.linear_bits -= scale_bits;
         gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_scales_amount((double)s->share->linear_params, scale_bits),
                          spread_states);

@@ -29,7 +29,7 @@ typedef struct {
 } gp_score;
 
 /* "train_memory"; NULL past the last. */
-const char *gp_quantity_id(int quantity);
+const char *gp_quantity_id(int index);
 
 /* Takes the samples of one row, given the planner's report on its job. */
 void gp_score_add(gp_score *score, const struct cJSON *row, const struct cJSON *report);
