@@ -338,6 +338,13 @@ static bool find_family(maker *to, unsigned *reads) {
     return false;
 }
 
+/* A name that no family has, though one of transformers may be called like the architecture. */
+static void disown(maker *to) {
+    char name[GP_ARCHITECTURE_BYTES + 8];
+    snprintf(name, sizeof name, "%s (GGUF)", to->architecture);
+    cJSON_ReplaceItemInObjectCaseSensitive(to->config, "model_type", cJSON_CreateString(name));
+}
+
 cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     maker to = {gguf, architecture, "", cJSON_CreateObject()};
     if (to.config == NULL) return NULL;
@@ -356,6 +363,6 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
     put_gemma4(&to);
     put_biases(&to, reads);
     put_switch(&to, "tie_word_embeddings", !has(&to, "output.weight"));
-    if (!known) gp_gguf_structure(gguf, architecture, to.config);
+    if (!known && !gp_gguf_structure(gguf, architecture, to.config)) disown(&to);
     return to.config;
 }

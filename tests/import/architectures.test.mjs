@@ -49,7 +49,7 @@ function planned(model) {
 const plain = (at) => [vector(at("attn_norm.weight"), HIDDEN), ...attention(at, 4, 2), vector(at("ffn_norm.weight"), HIDDEN), ...dense(at, 128, true)];
 
 /** Decoders of gguf-py/gguf/constants.py (github.com/ggml-org/llama.cpp) without a family of their own here. */
-const OTHERS = ["deci", "refact", "plamo", "plamo3", "codeshell", "orion", "openelm", "bitnet", "jais", "jais2", "chameleon", "plm", "arcee",
+const OTHERS = ["deci", "refact", "plamo", "plamo3", "codeshell", "openelm", "bitnet", "jais", "jais2", "chameleon", "plm", "arcee",
   "afmoe", "bailingmoe", "bailingmoe2", "dots1", "exaone-moe", "hunyuan_vl", "dream", "smallthinker", "llada", "llada-moe", "grovemoe",
   "apertus", "cogvlm", "rnd1", "pangu-embedded", "mistral4", "paddleocr", "step35", "llama-embed", "maincoder", "an-architecture-of-tomorrow"];
 
