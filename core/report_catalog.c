@@ -28,10 +28,9 @@ static const gp_row_member gpu_members[] = {
 #undef ROW
 
 static void write_model_row(gp_writer *writer, const gp_model_row *row) {
-    static const gp_job plain;
     gp_model model;
     gp_catalog_shape(row, &model.shape);
-    gp_model_count(&plain, &model);
+    gp_model_count(NULL, &model);
     gp_write_open(writer, NULL, '{');
     gp_report_members(writer, row, model_names, GP_COUNT(model_names));
     gp_write_bytes(writer, "params", model.total_params);

@@ -23,10 +23,11 @@ WASM_LINK = -Oz --no-entry -sSTANDALONE_WASM -sMALLOC=emmalloc -sINITIAL_MEMORY=
 wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpuplan.wasm
 
 # All sources in one command: most of the time of a small file is the start of the toolchain.
-WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c
+WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/short_text.c
 
 # What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
-PLANNER_SOURCES := $(filter-out core/import%.c core/config.c core/report_reference.c core/rank.c core/report_rank.c,$(WASM_SOURCES)) wasm/first_view.c
+PLANNER_SOURCES := $(filter-out core/import%.c core/config.c core/deflate%.c core/rank.c core/report_rank.c \
+	core/report_reference.c,$(WASM_SOURCES)) wasm/first_view.c
 
 $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON.o $(WASM_SETTINGS)
 	$(call say,emcc,$@)

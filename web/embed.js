@@ -54,11 +54,11 @@ function postHeight() {
 
 /** @param {import('./types').Engine} engine @param {ReturnType<typeof readSettings>} settings */
 async function draw(engine, settings) {
+  await engine.prepare(location.hash);
   const words = createTranslator(settings.lang);
   const fallback = examples[0].variants[0].job;
   /** @type {ReturnType<typeof engine.decode>} */
   const decoded = location.hash.length > 1 ? engine.decode(location.hash) : { job: fallback };
-  await engine.prepare(decoded.job ?? fallback);
   const isRead = decoded.job !== undefined && Object.keys(decoded.job).length > 0;
   const result = answer(engine, isRead ? decoded.job ?? fallback : fallback, null, fallback);
   const isPlanned = isRead && result.basis !== 'example';

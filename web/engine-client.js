@@ -2,7 +2,7 @@
 import { createEngine } from '../wasm/engine.js';
 import { loadScript } from './load.js';
 
-/** @typedef {import('./types').Engine} Engine @typedef {import('./types').Job} Job */
+/** @typedef {import('./types').Engine} Engine */
 
 export class PlannerMissing extends Error {}
 
@@ -13,8 +13,8 @@ function moduleOf(script) {
   return createEngine(source);
 }
 
-/** A config.json is for the full module to read. @param {Job} job */
-const holdsConfig = ({ model }) => model !== null && typeof model === 'object' && Object.hasOwn(model, 'config');
+/* An opaque value of a link: a config.json, or what the planner only keeps. The full module packs and reads them. */
+const OPAQUE = /=[jz]1\./;
 
 /**
  * Starts the planner that gpuplan.wasm.js carries. What reads files of a model or ranks hardware comes with the first file,
@@ -33,14 +33,16 @@ export async function startEngine() {
   };
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */
   const ask = (request, files) => engine.answer({ gpuplan: 1, ...request }, files);
+  /** @param {import('./types').Job} job @returns {string} */
+  const link = (job) => ask({ op: 'link', job }).link ?? '';
   return {
-    prepare: (job) => (holdsConfig(job) ? loadFull() : null),
+    prepare: (plan) => (OPAQUE.test(typeof plan === 'string' ? plan : link(plan)) ? loadFull() : null),
     complete: loadFull,
     plan: (job) => ask({ op: 'plan', job }),
     brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
     rank: (job, kind) => ask({ op: 'rank', job, kind }).rank ?? [],
-    link: (job) => ask({ op: 'link', job }).link ?? '',
-    decode: (link) => ask({ op: 'link', link }),
+    link,
+    decode: (text) => ask({ op: 'link', link: text }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],
     models: (filter) => ask({ op: 'catalog', kind: 'models', filter }).models ?? [],
     import: (parts, files, name) => loadFull().then(() => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files)),

@@ -83,6 +83,8 @@ export function createStore({ engine, initial, onChange }) {
     last = null;
   }
 
+  const prepare = async () => engine.prepare(history.state?.job ?? location.hash);
+
   function open() {
     openEdit = null;
     if (timer) clearTimeout(timer);
@@ -95,8 +97,8 @@ export function createStore({ engine, initial, onChange }) {
   window.addEventListener('popstate', async () => {
     linkFaults = [];
     const isTyped = !history.state?.job;
+    await prepare().catch(() => {});
     open();
-    await engine.prepare(job)?.catch(() => {});
     refresh();
     if (isTyped) record('replaceState');
   });
@@ -108,8 +110,8 @@ export function createStore({ engine, initial, onChange }) {
     refresh: schedule,
     get job() { return job; },
     async start() {
+      await prepare();
       open();
-      await engine.prepare(job);
       refresh();
       record('replaceState');
     },

@@ -121,8 +121,8 @@ export interface DetailsScript {
 }
 
 export interface Engine {
-  /** Until it is done the planner cannot answer this job; null when it can. */
-  prepare(job: Job): Promise<void> | null;
+  /** Until it is done the planner cannot answer this job, or read this link; null when it can. */
+  prepare(plan: Job | string): Promise<void> | null;
   /** Until it is done the planner knows no `rank`. */
   complete(): Promise<void>;
   plan(job: Job): Report;

@@ -2,7 +2,7 @@
 
 L := $(B)/lint
 # Sources that only WebAssembly has are unknown to gcc.
-LINT_WASM := wasm/shim.c wasm/first_view.c tests/wasm/trap.c
+LINT_WASM := wasm/shim.c wasm/first_view.c wasm/short_text.c tests/wasm/trap.c
 # The headers of the toolchain's own C library, where Debian's package has them.
 LINT_TARGET := --target=wasm32-unknown-emscripten \
 	$(patsubst %,--sysroot=%,$(wildcard /usr/share/emscripten/cache/sysroot))
