@@ -17,14 +17,21 @@ static const char *text_at(gp_model_column column, int row) {
     return gp_data_texts + number_at(column, row);
 }
 
+/* Of a column of distances. */
+static int place_at(gp_model_column column, int row) {
+    uint16_t place = 0;
+    for (; row >= 0; row--) place = (uint16_t)(place + number_at(column, row));
+    return place;
+}
+
 bool gp_catalog_model(int index, gp_model_row *row) {
     *row = (gp_model_row){.id = NULL};
     if (index < 0 || index >= gp_data_model_count) return false;
     uint16_t dated = number_at(GP_COLUMN_YEAR_CONFIDENCE, index);
-    row->id = text_at(GP_COLUMN_ID, index);
+    row->id = gp_data_texts + place_at(GP_COLUMN_ID, index);
     row->family = text_at(GP_COLUMN_FAMILY, index);
     row->model_type = text_at(GP_COLUMN_TYPE, index);
-    row->shape = gp_data_shapes + number_at(GP_COLUMN_SHAPE, index);
+    row->shape = gp_data_shapes + place_at(GP_COLUMN_SHAPE, index);
     row->stored = text_at(GP_COLUMN_STORED, index);
     row->published_active = text_at(GP_COLUMN_ACTIVE, index);
     row->source = text_at(GP_COLUMN_SOURCE, index);
@@ -107,7 +114,7 @@ const char *gp_catalog_nearest_model(const char *name) {
     gp_key_of_model(name, GP_KEY_STEM, key);
     int row = find_shortened(name);
     if (row < 0) row = gp_name_nearest(&gp_data_model_names, key);
-    return row < 0 ? "" : text_at(GP_COLUMN_ID, row);
+    return row < 0 ? "" : gp_data_texts + place_at(GP_COLUMN_ID, row);
 }
 
 const char *gp_catalog_nearest_gpu(const char *name) {

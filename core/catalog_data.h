@@ -16,8 +16,9 @@ extern const char gp_data_texts[];
 
 /* Columns one after the other, each as long as the table: a text's place, or a number. */
 typedef enum {
-    GP_COLUMN_ID, GP_COLUMN_FAMILY, GP_COLUMN_TYPE, GP_COLUMN_SOURCE, GP_COLUMN_ACTIVE, GP_COLUMN_STORED,
-    GP_COLUMN_SHAPE,           /* place in gp_data_shapes */
+    GP_COLUMN_ID, /* as the distance from the place of the id before, modulo 2^16 */
+    GP_COLUMN_FAMILY, GP_COLUMN_TYPE, GP_COLUMN_SOURCE, GP_COLUMN_ACTIVE, GP_COLUMN_STORED,
+    GP_COLUMN_SHAPE,           /* place in gp_data_shapes, as the distance from the one before */
     GP_COLUMN_YEAR_CONFIDENCE, /* year since 2000, times four, and the confidence */
     GP_MODEL_COLUMNS
 } gp_model_column;

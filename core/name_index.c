@@ -10,28 +10,31 @@ static int row_of(const gp_name_index *index, int number) {
     return alias < index->alias_count ? index->alias_rows[alias] : alias - index->alias_count;
 }
 
+static const char *text_of(const gp_name_index *index, int number) {
+    int alias = number - index->row_count;
+    if (alias >= 0 && alias < index->alias_count) return index->texts + index->aliases[alias];
+    uint16_t place = 0;
+    for (int row = row_of(index, number); row >= 0; row--) place = (uint16_t)(place + index->own[row]);
+    return index->texts + place;
+}
+
 static void key_of(const gp_name_index *index, int number, char *key) {
     char name[GP_KEY_BYTES];
-    int alias = number - index->row_count;
-    bool is_alias = alias >= 0 && alias < index->alias_count;
-    const char *text = index->texts + (is_alias ? index->aliases[alias] : index->own[row_of(index, number)]);
-    gp_text_copy(name, sizeof name, text, strcspn(text, "|"));
-    index->write_key(name, alias >= index->alias_count ? GP_KEY_STEM : GP_KEY_NAME, key);
+    const char *text = text_of(index, number);
+    size_t length = strcspn(text, "|");
+    if (length >= sizeof name) length = sizeof name - 1;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    index->write_key(name, number < index->row_count + index->alias_count ? GP_KEY_NAME : GP_KEY_STEM, key);
 }
 
 int gp_name_find(const gp_name_index *index, const char *key) {
     char other[GP_KEY_BYTES];
-    int low = 0, high = index->count;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        key_of(index, index->order[middle], other);
-        int side = strcmp(other, key);
-        if (side == 0) return row_of(index, index->order[middle]);
-        if (side < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    uint16_t hash = gp_key_hash(key);
+    for (int number = 0; number < index->count; number++) {
+        if (index->hashes[number] != hash) continue;
+        key_of(index, number, other);
+        if (strcmp(other, key) == 0) return row_of(index, number);
     }
     return -1;
 }
@@ -41,12 +44,12 @@ int gp_name_nearest(const gp_name_index *index, const char *key) {
     gp_nearest search;
     int row = -1;
     gp_nearest_start(&search, key, strlen(key));
-    for (int i = 0; i < index->count; i++) {
-        key_of(index, index->order[i], other);
+    for (int number = 0; number < index->count; number++) {
+        key_of(index, number, other);
         gp_nearest_offer(&search, other, strlen(other));
         if (search.best != other) continue;
         search.best = memcpy(best, other, sizeof best);
-        row = row_of(index, index->order[i]);
+        row = row_of(index, number);
     }
     return row;
 }

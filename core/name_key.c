@@ -28,9 +28,13 @@ static int split(const char *text, word *words) {
     return count;
 }
 
-static bool is_one_of(const word *candidate, const char *const *list, int count) {
-    for (int i = 0; i < count; i++) {
-        if (gp_text_is_folded(list[i], candidate->start, candidate->length)) return true;
+/* True when `list`, words in lower case that each end in a blank, holds the candidate. */
+static bool is_one_of(const word *candidate, const char *list) {
+    while (*list != '\0') {
+        size_t same = 0;
+        while (same < candidate->length && list[same] == gp_lower(candidate->start[same])) same++;
+        if (same == candidate->length && list[same] == ' ') return true;
+        while (*list++ != ' ') continue;
     }
     return false;
 }
@@ -41,12 +45,11 @@ static size_t append(char *key, size_t used, const word *added) {
 }
 
 void gp_key_of_model(const char *name, gp_key_kind kind, char *key) {
-    static const char *const variants[] = {"instruct", "chat", "it", "hf", "base", "pt", "sft", "deduped"};
+    const char *variants = kind == GP_KEY_STEM ? "instruct chat it hf base pt sft deduped " : "";
     word words[WORDS_MAX];
     const char *owner = strrchr(name, '/');
     int count = split(owner != NULL ? owner + 1 : name, words);
-    int variant_count = kind == GP_KEY_STEM ? (int)(sizeof variants / sizeof variants[0]) : 0;
-    while (count > 1 && is_one_of(&words[count - 1], variants, variant_count)) count--;
+    while (count > 1 && is_one_of(&words[count - 1], variants)) count--;
     size_t used = 0;
     for (int i = 0; i < count; i++) used = append(key, used, &words[i]);
     key[used] = '\0';
@@ -57,20 +60,19 @@ static word size_without_unit(word candidate) {
     size_t digits = 0;
     while (digits < candidate.length && gp_is_digit(candidate.start[digits])) digits++;
     word unit = {candidate.start + digits, candidate.length - digits};
-    static const char *const units[] = {"g", "gb", "gib"};
-    if (digits > 0 && is_one_of(&unit, units, 3)) candidate.length = digits;
+    if (digits > 0 && is_one_of(&unit, "g gb gib ")) candidate.length = digits;
     return candidate;
 }
 
 void gp_key_of_gpu(const char *name, gp_key_kind kind, char *key) {
     (void)kind;
-    static const char *const around[] = {"nvidia", "geforce", "tesla", "amd", "instinct", "radeon", "intel", "google",
-                                         "apple", "aws", "gpu", "per", "graphics", "generation", "gb", "gib"};
+    static const char around[] = "nvidia geforce tesla amd instinct radeon intel google apple aws gpu per graphics "
+                                 "generation gb gib ";
     word words[WORDS_MAX];
     int count = split(name, words);
     size_t used = 0;
     for (int i = 0; i < count; i++) {
-        if (is_one_of(&words[i], around, (int)(sizeof around / sizeof around[0]))) continue;
+        if (is_one_of(&words[i], around)) continue;
         word plain = size_without_unit(words[i]);
         used = append(key, used, &plain);
     }
@@ -86,4 +88,10 @@ void gp_key_of_format(const char *name, gp_key_kind kind, char *key) {
         key[used++] = letter;
     }
     key[used] = '\0';
+}
+
+uint16_t gp_key_hash(const char *key) {
+    uint32_t hash = 2166136261u;
+    for (; *key != '\0'; key++) hash = (hash ^ (unsigned char)*key) * 16777619u;
+    return (uint16_t)(hash ^ hash >> 16);
 }

@@ -1,9 +1,9 @@
-/* name_key.h: what is compared when a name is looked up. Used at build time to sort the index and at run time to
+/* name_key.h: what is compared when a name is looked up. Used at build time to make the index and at run time to
  * search it. Private to the catalogue, the formats and their generator. */
 #ifndef GP_NAME_KEY_H
 #define GP_NAME_KEY_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #define GP_KEY_BYTES 128
 
@@ -18,5 +18,8 @@ typedef void gp_key_writer(const char *name, gp_key_kind kind, char *key);
 gp_key_writer gp_key_of_model, gp_key_of_gpu;
 /* Of a format: lower case, '-' for '_'. */
 gp_key_writer gp_key_of_format;
+
+/* FNV-1a of the key's bytes, its two halves laid over each other. */
+uint16_t gp_key_hash(const char *key);
 
 #endif

@@ -168,6 +168,8 @@ static void write_models(const cJSON *models) {
         fprintf(gen_out, "    %.0f,\n", number_of(row, "params"));
     }
     fprintf(gen_out, "};\nconst int gp_data_model_count = %d;\n\n", count);
+    gen_distances(columns[GP_COLUMN_ID], count);
+    gen_distances(columns[GP_COLUMN_SHAPE], count);
     for (int i = 0; i < GP_MODEL_COLUMNS * count; i++) all[written++] = columns[i / count][i % count];
     gen_write_numbers("gp_data_models", all, written);
     write_shapes();
@@ -184,13 +186,13 @@ static void name_aliases(const cJSON *aliases) {
     }
 }
 
-/* Every id, then its aliases, then, where still free, the stems. */
+/* Every id, its aliases, and the stems. */
 static void index_models(const char *name, const cJSON *rows, const cJSON *aliases) {
     const cJSON *row;
     cJSON_ArrayForEach(row, rows) gen_name_row(text_of(row, "id"), gp_key_of_model);
     name_aliases(aliases);
-    gen_name_stems(gp_key_of_model);
-    gen_write_index(name, "gp_key_of_model");
+    gen_name_stems();
+    gen_write_index(name, gp_key_of_model, "gp_key_of_model");
 }
 
 static void check_aliases(const cJSON *models, const cJSON *unsupported, const cJSON *aliases) {
@@ -272,7 +274,7 @@ static void write_gpus(const cJSON *gpus) {
     fputs("const gp_gpu_row gp_data_gpus[] = {\n", gen_out);
     cJSON_ArrayForEach(row, gpus) write_gpu(row, count++);
     fprintf(gen_out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
-    gen_write_index("gp_data_gpu_names", "gp_key_of_gpu");
+    gen_write_index("gp_data_gpu_names", gp_key_of_gpu, "gp_key_of_gpu");
 }
 
 /* ---- instances and links ---- */
@@ -340,7 +342,7 @@ static void write_formats(const cJSON *formats) {
         name_with_aliases(row, number++, gp_key_of_format);
     }
     fputs("};\n\n", gen_out);
-    gen_write_index("gp_data_format_names", "gp_key_of_format");
+    gen_write_index("gp_data_format_names", gp_key_of_format, "gp_key_of_format");
 }
 
 static void write_kv_formats(const cJSON *formats) {
@@ -355,7 +357,7 @@ static void write_kv_formats(const cJSON *formats) {
         name_with_aliases(row, number++, gp_key_of_format);
     }
     fputs("};\n\n", gen_out);
-    gen_write_index("gp_data_kv_format_names", "gp_key_of_format");
+    gen_write_index("gp_data_kv_format_names", gp_key_of_format, "gp_key_of_format");
 }
 
 int main(int argc, char **argv) {

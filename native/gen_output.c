@@ -1,6 +1,6 @@
 #include "gen_output.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 FILE *gen_out;
@@ -70,7 +70,7 @@ void gen_write_numbers(const char *name, const int *values, int count) {
 
 typedef struct {
     char key[GP_KEY_BYTES];
-    int row, number;
+    int row;
 } name_key;
 
 static struct {
@@ -78,7 +78,9 @@ static struct {
     int count;
     char names[GEN_ROWS_MAX][GP_KEY_BYTES]; /* the rows' own */
     int own[GEN_ROWS_MAX], rows;
+    char alias_names[GEN_ROWS_MAX][GP_KEY_BYTES];
     int aliases[GEN_ROWS_MAX], alias_rows[GEN_ROWS_MAX], alias_count;
+    bool stems;
 } names;
 
 int gen_find(const char *key) {
@@ -88,7 +90,7 @@ int gen_find(const char *key) {
     return -1;
 }
 
-static void add_key(const char *key, int row, int number) {
+static void add_key(const char *key, int row) {
     if (names.count == GEN_ROWS_MAX) {
         gen_fault(key, "too many names");
         return;
@@ -96,66 +98,77 @@ static void add_key(const char *key, int row, int number) {
     name_key *added = &names.keys[names.count++];
     snprintf(added->key, sizeof added->key, "%s", key);
     added->row = row;
-    added->number = number;
 }
 
-static void add_own(const char *name, int row, int number, gp_key_writer *write_key) {
+static void add_own(const char *name, int row, gp_key_writer *write_key) {
     char key[GP_KEY_BYTES];
     write_key(name, GP_KEY_NAME, key);
     int other = gen_find(key);
     if (key[0] == '\0') gen_fault(name, "no letters to look up");
     if (other >= 0) gen_fault(name, other == row ? "is there already" : "also names another row");
-    add_key(key, row, number);
+    add_key(key, row);
 }
 
 void gen_name_row(const char *text, gp_key_writer *write_key) {
     int row = names.rows++;
-    add_own(text, row, row, write_key);
+    add_own(text, row, write_key);
     snprintf(names.names[row], sizeof names.names[row], "%s", text);
     names.own[row] = gen_place(text);
 }
 
-/* Aliases have numbers above those of all rows, which are not known yet: they are counted down from -1. */
 void gen_name_alias(const char *text, int place, int row, gp_key_writer *write_key) {
     int alias = names.alias_count++;
-    add_own(text, row, -1 - alias, write_key);
+    add_own(text, row, write_key);
+    snprintf(names.alias_names[alias], sizeof names.alias_names[alias], "%s", text);
     names.aliases[alias] = place;
     names.alias_rows[alias] = row;
 }
 
-void gen_name_stems(gp_key_writer *write_key) {
+void gen_name_stems(void) {
+    names.stems = true;
+}
+
+static int hash_of(const char *name, gp_key_kind kind, gp_key_writer *write_key) {
     char key[GP_KEY_BYTES];
-    for (int row = 0; row < names.rows; row++) {
-        write_key(names.names[row], GP_KEY_STEM, key);
-        if (gen_find(key) < 0) add_key(key, row, names.rows + names.alias_count + row);
-    }
+    write_key(name, kind, key);
+    return gp_key_hash(key);
 }
 
-static int compare_keys(const void *a, const void *b) {
-    return strcmp(((const name_key *)a)->key, ((const name_key *)b)->key);
+/* In the order of the names' numbers. */
+static int write_hashes(const char *name, gp_key_writer *write_key) {
+    static int hashes[3 * GEN_ROWS_MAX];
+    int count = 0;
+    for (int i = 0; i < names.rows; i++) hashes[count++] = hash_of(names.names[i], GP_KEY_NAME, write_key);
+    for (int i = 0; i < names.alias_count; i++) hashes[count++] = hash_of(names.alias_names[i], GP_KEY_NAME, write_key);
+    for (int i = 0; i < names.rows && names.stems; i++) hashes[count++] = hash_of(names.names[i], GP_KEY_STEM, write_key);
+    gen_write_numbers(name, hashes, count);
+    return count;
 }
 
-void gen_write_index(const char *name, const char *write_key) {
-    static int order[GEN_ROWS_MAX];
+void gen_distances(int *values, int count) {
+    for (int i = count - 1; i > 0; i--) values[i] = (values[i] - values[i - 1]) & (PLACES - 1);
+}
+
+void gen_write_index(const char *name, gp_key_writer *write_key, const char *writer_name) {
     char part[96];
-    qsort(names.keys, (size_t)names.count, sizeof names.keys[0], compare_keys);
-    for (int i = 0; i < names.count; i++) {
-        int number = names.keys[i].number;
-        order[i] = number < 0 ? names.rows - 1 - number : number;
-    }
+    gen_distances(names.own, names.rows);
     const struct {
         const char *name;
         const int *values;
         int count;
     } parts[] = {{"own", names.own, names.rows}, {"aliases", names.aliases, names.alias_count},
-                 {"alias_rows", names.alias_rows, names.alias_count}, {"order", order, names.count}};
-    for (int i = 0; i < 4; i++) {
+                 {"alias_rows", names.alias_rows, names.alias_count}};
+    for (int i = 0; i < 3; i++) {
         snprintf(part, sizeof part, "%s_%s", name, parts[i].name);
         fputs("static ", gen_out);
         gen_write_numbers(part, parts[i].values, parts[i].count);
     }
+    snprintf(part, sizeof part, "%s_hashes", name);
+    fputs("static ", gen_out);
+    int count = write_hashes(part, write_key);
     fprintf(gen_out, "const gp_name_index %s = {gp_data_texts", name);
-    for (int i = 0; i < 4; i++) fprintf(gen_out, ", %s_%s", name, parts[i].name);
-    fprintf(gen_out, ", %d, %d, %d, %s};\n\n", names.rows, names.alias_count, names.count, write_key);
+    for (int i = 0; i < 3; i++) fprintf(gen_out, ", %s_%s", name, parts[i].name);
+    fprintf(gen_out, ", %s, %d, %d, %d, %s};\n\n", part, names.rows, names.alias_count, count, writer_name);
     names.count = names.rows = names.alias_count = 0;
+    names.stems = false;
 }

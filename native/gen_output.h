@@ -20,6 +20,9 @@ int gen_place(const char *text);
 void gen_write_texts(const char *name);
 void gen_write_text(const char *text);
 
+/* Each number but the first as its distance from the one before, modulo 2^16: rising ones give small numbers, which
+ * compress well. */
+void gen_distances(int *values, int count);
 /* Writes numbers as an array of uint16_t. */
 void gen_write_numbers(const char *name, const int *values, int count);
 
@@ -31,9 +34,9 @@ int gen_find(const char *key);
 void gen_name_row(const char *text, gp_key_writer *write_key);
 /* `place` is where the alias stands among the texts. */
 void gen_name_alias(const char *text, int place, int row, gp_key_writer *write_key);
-/* Makes the rows' stems names, where they are still free. */
-void gen_name_stems(gp_key_writer *write_key);
+/* The rows' stems are names, too. */
+void gen_name_stems(void);
 /* Writes the index, and starts the next one. */
-void gen_write_index(const char *name, const char *write_key);
+void gen_write_index(const char *name, gp_key_writer *write_key, const char *writer_name);
 
 #endif
