@@ -1,4 +1,5 @@
-// Prints how long the core takes for each request of jobs.jsonl: natively, in WebAssembly, and the ratio of the two.
+// Prints how long the core takes for each request of jobs.jsonl: natively, in WebAssembly (the full module, and the one
+// that the page starts with), and the ratio to the first.
 // Times are of the processor, so that what else the machine does counts little.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -46,16 +47,17 @@ function batchRate(lines) {
 }
 
 const lines = readFileSync(JOBS, "utf8").trim().split("\n");
-const engine = await createEngine();
+const engines = [await createEngine(), await createEngine(readFileSync("build/planner.wasm"))];
 const cell = (value, width = 9) => value.toFixed(1).padStart(width);
 
-console.log("          native, us          WebAssembly, us             ratio");
-console.log(" row    brief     full      brief      full      brief   full");
+console.log("          native, us         full module, us    ratio        first view, us    ratio");
+console.log(" row    brief     full      brief      full  brief  full      brief      full  brief  full");
 nativeRows().forEach(([row, brief, full], index) => {
   const request = JSON.parse(lines[index]);
-  const wasmBrief = answerUs(engine, JSON.stringify({ ...request, detail: "brief" }));
-  const wasmFull = answerUs(engine, JSON.stringify({ ...request, detail: "full" }));
-  console.log(String(row).padStart(4), cell(brief), cell(full), " ", cell(wasmBrief), cell(wasmFull), "  ",
-    cell(wasmBrief / brief, 7), cell(wasmFull / full, 6));
+  const cells = engines.map((engine) => {
+    const [wasmBrief, wasmFull] = ["brief", "full"].map((detail) => answerUs(engine, JSON.stringify({ ...request, detail })));
+    return [cell(wasmBrief, 11), cell(wasmFull), cell(wasmBrief / brief, 6), cell(wasmFull / full, 5)].join(" ");
+  });
+  console.log(String(row).padStart(4), cell(brief), cell(full), ...cells);
 });
 console.log(`batch --brief: ${Math.round(batchRate(lines))} lines/s`);
