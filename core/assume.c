@@ -38,8 +38,6 @@ static bool is_never_modelled(gp_field field) {
     case GP_FIELD_DROPOUT_KERNEL:
     case GP_FIELD_LORA_ALPHA:
     case GP_FIELD_LORA_TRAINABLE:
-    case GP_FIELD_INFER_EP:
-    case GP_FIELD_EP:
         return true;
     default:
         return false;
@@ -167,11 +165,15 @@ static bool derived_matters(const gp_job *job, gp_field field) {
     return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED) || !is_beyond_textbook(field);
 }
 
+static bool lacks_experts(const gp_plan *plan, gp_field field) {
+    return (field == GP_FIELD_EP || field == GP_FIELD_INFER_EP) && plan->model.shape.experts.count == 0;
+}
+
 static void note_field(gp_plan *plan, gp_field field) {
     const gp_job *job = &plan->job;
     gp_origin origin = gp_origin_of(job, field);
     if (origin == GP_GIVEN) {
-        if (!has_effect(job, field)) note(plan, GP_CODE_NOT_MODELLED, field);
+        if (!has_effect(job, field) || lacks_experts(plan, field)) note(plan, GP_CODE_NOT_MODELLED, field);
         return;
     }
     if (!is_of_task(job, field)) return;

@@ -78,6 +78,12 @@ static bool find_capacity(const gp_job *job, gp_device *device, gp_diagnostics *
     return false;
 }
 
+void gp_device_check_like(const gp_job *job, gp_diagnostics *diagnostics) {
+    const char *like = job->gpu.like;
+    if (job->gpu.custom && like[0] != '\0' && gp_catalog_find_gpu(like) == NULL)
+        refuse(diagnostics, GP_CODE_UNKNOWN_GPU, "hardware.gpu.like", like);
+}
+
 uint64_t gp_device_free_bytes(const gp_device *device) {
     uint64_t capacity = device->capacity_bytes;
     bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;

@@ -77,10 +77,10 @@ static uint64_t solved_or_largest(gp_plan *plan, gp_field field) {
 
 void gp_figures_kv(gp_plan *plan) {
     plan->kv.bytes_per_token = gp_kv_bytes_per_token(&plan->job, &plan->model);
-    if (plan->kv.bytes_per_token == 0) return;
-    plan->kv.bytes = gp_figures_cache(plan);
+    bool caches = plan->kv.bytes_per_token > 0;
+    if (caches) plan->kv.bytes = gp_figures_cache(plan);
     if (!gp_device_is_measured(&plan->device)) return;
-    fill_pool(plan);
+    if (caches) fill_pool(plan);
     plan->kv.max_context = solved_or_largest(plan, GP_FIELD_CONTEXT);
     plan->kv.max_concurrency = solved_or_largest(plan, GP_FIELD_CONCURRENCY);
 }

@@ -103,6 +103,15 @@ static void mismatch(gp_code code, const char *path, const char *name, int64_t s
     gp_argue_number(row, "product", (double)computed);
 }
 
+/* Experts are spread over the GPUs of one pipeline stage, each over as many as any other (Megatron-LM,
+ * core/parallel_state.py). */
+static void check_experts(int64_t ep, int64_t gpus, const char *path, gp_diagnostics *diagnostics) {
+    if (ep <= 1 || gpus % ep == 0) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_EXPERTS_MISMATCH, path);
+    gp_argue_number(row, "ep", (double)ep);
+    gp_argue_number(row, "gpus", (double)gpus);
+}
+
 /* One copy on several GPUs without any way of splitting it: device_map="auto" of accelerate lays its layers over them. */
 static bool maps_devices(const gp_job *job, const gp_layout *layout) {
     bool one_copy = gp_is_training(job) && gp_origin_of(job, GP_FIELD_DP) == GP_GIVEN && degree(job, GP_FIELD_DP, 1) == 1;
@@ -186,6 +195,7 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
     settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
     check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
+    check_experts(layout->ep, layout->gpus / layout->pp, training ? "train.ep" : "infer.ep", diagnostics);
     if (training) {
         settle_batch(job, layout, diagnostics);
         split_batch(layout);
@@ -250,6 +260,8 @@ void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *d
     bool given = count > 0 && gp_origin_of(job, GP_FIELD_COUNT) == GP_GIVEN;
     if (given && !are_factors_of(&grid, count))
         mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", count, grid.product, diagnostics);
+    int64_t ep = settled(job, training ? GP_FIELD_EP : GP_FIELD_INFER_EP, diagnostics);
+    if (given && count % layout.pp == 0) check_experts(ep, count / layout.pp, training ? "train.ep" : "infer.ep", diagnostics);
     if (!training) return;
     bool replicas_follow = dp == 0 && count > 0 && inner.open == 0 && count % inner.product == 0;
     check_batch(job, replicas_follow ? count / inner.product : dp, diagnostics);

@@ -68,10 +68,13 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
 }
 
 /* Fields that say something by being given, whatever the value: a count that the degrees must multiply to, a split or a
- * rank that the user chose, a packed base under LoRA. */
+ * rank that the user chose, a packed base under LoRA, weights that are not as published, a prompt that the context must
+ * hold. */
 static bool counts_when_given(gp_field field) {
-    return field == GP_FIELD_COUNT || field == GP_FIELD_PP || field == GP_FIELD_INFER_PP || field == GP_FIELD_QUANT ||
-           field == GP_FIELD_LORA_RANK || field == GP_FIELD_CONCURRENCY;
+    static const uint8_t fields[] = {GP_FIELD_COUNT,     GP_FIELD_PP,          GP_FIELD_INFER_PP, GP_FIELD_QUANT,
+                                     GP_FIELD_LORA_RANK, GP_FIELD_CONCURRENCY, GP_FIELD_WEIGHTS,  GP_FIELD_PROMPT,
+                                     GP_FIELD_OUTPUT};
+    return memchr(fields, (int)field, sizeof fields) != NULL;
 }
 
 static bool is_default(const gp_field_row *row, const cJSON *item) {

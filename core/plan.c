@@ -74,7 +74,9 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     close_other_tasks(&plan->job);
     gp_diagnostics *diagnostics = &plan->diagnostics;
     plan->device = (gp_device){0};
-    bool found = !gp_is_faulty(diagnostics, "hardware.gpu") && gp_device_find(&plan->job, &plan->device, diagnostics);
+    bool faulty = gp_is_faulty(diagnostics, "hardware.gpu");
+    if (faulty) gp_device_check_like(&plan->job, diagnostics);
+    bool found = !faulty && gp_device_find(&plan->job, &plan->device, diagnostics);
     if (found) check_measure(plan);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     check_maxima(&plan->job, diagnostics);

@@ -72,8 +72,8 @@ typedef struct {
 typedef struct {
     uint64_t bytes_per_token; /* of the whole model, before any sharding */
     uint64_t bytes;           /* this job's sequences on all GPUs together, copies of replicated heads not counted */
-    uint64_t pool_bytes;      /* what the engine can give to the cache on all GPUs together */
-    uint64_t max_tokens;      /* tokens that pool holds */
+    uint64_t pool_bytes;      /* what the engine can give to the cache on all GPUs together; 0 without a cache */
+    uint64_t max_tokens;      /* tokens that pool holds; 0 without a cache */
     uint64_t max_context;     /* longest context at this job's concurrency */
     uint64_t max_concurrency; /* most sequences at this job's context */
 } gp_kv_figures;

@@ -134,10 +134,11 @@ static void write_cache(gp_writer *writer, const gp_plan *plan) {
     gp_write_bytes(writer, "bytes_per_token", kv->bytes_per_token);
     gp_write_bytes(writer, "bytes", kv->bytes);
     if (gp_device_is_measured(&plan->device)) {
-        gp_write_bytes(writer, "max_tokens", kv->max_tokens);
+        bool caches = kv->bytes_per_token > 0;
+        if (caches) gp_write_bytes(writer, "max_tokens", kv->max_tokens);
         gp_write_bytes(writer, "max_context", kv->max_context);
         gp_write_bytes(writer, "max_concurrency", kv->max_concurrency);
-        gp_write_bytes(writer, "pool_bytes", kv->pool_bytes);
+        if (caches) gp_write_bytes(writer, "pool_bytes", kv->pool_bytes);
     }
     gp_write_close(writer, '}');
 }

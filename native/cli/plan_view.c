@@ -166,7 +166,10 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     solved_row(&table, view, report);
     const cJSON *kv = gp_json_at(report, "kv");
     figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
-    if (gp_json_has(kv, "max_tokens")) figures_row(&table, view, "cli.plan.room", "cli.plan.kv_room", kv);
+    if (gp_json_has(kv, "max_concurrency")) {
+        const char *words = gp_json_has(kv, "max_tokens") ? "cli.plan.kv_room" : "cli.plan.state_room";
+        figures_row(&table, view, "cli.plan.room", words, kv);
+    }
     const cJSON *memory = gp_json_at(report, "memory");
     if (gp_json_has(memory, "host_bytes")) {
         figures_row(&table, view, "field.hardware.host_ram_gib", "cli.plan.host", memory);

@@ -1,7 +1,7 @@
 /** A link is the job: it comes back whole, and a broken one gives what can be read and says what is wrong. */
 import test from "node:test";
 import assert from "node:assert/strict";
-import { answerAll, answerTexts, planRequest } from "../support/engine.mjs";
+import { answerAll, answerTexts, planRequest, withSetting } from "../support/engine.mjs";
 import { generateJobs, generateValidJobs } from "../generate/jobs.mjs";
 
 const JOBS = generateValidJobs(300, 99);
@@ -40,6 +40,21 @@ test("what says something by being given stays in the link", () => {
   const linked = answerTexts(answerAll(jobs.map((job) => ({ op: "link", job }))).map((report) => planLink(report.link)));
   assert.equal(JSON.parse(linked[0]).memory.peak_bytes, direct[0].memory.peak_bytes);
   assert.deepEqual(JSON.parse(linked[1]).errors, direct[1].errors);
+});
+
+test("a default written out stays in the link wherever it changes the plan", () => {
+  const [{ fields }] = answerAll([{ op: "catalog", kind: "fields" }]);
+  const hardware = { gpu: "H100", count: 8 };
+  const bases = ["pretrain", "full", "lora", "qlora"].map((task) => ({ task, model: "meta-llama/Llama-3.2-1B", hardware }))
+    .concat(["openai/gpt-oss-20b", "deepseek-ai/DeepSeek-V3", "gpt2"].map((model) => ({ task: "infer", model, hardware, infer: { context: 512 } })));
+  const jobs = bases.flatMap((job) => fields.filter((field) => field.default !== undefined && field.tasks.includes(job.task))
+    .map((field) => withSetting(job, field.path, field.default)));
+  const direct = answerAll(jobs.map((job) => planRequest(job)));
+  const linked = answerTexts(direct.map((report) => planLink(report.link))).map((text) => JSON.parse(text));
+  for (const [index, report] of direct.entries()) {
+    const [{ assumptions: _one, ...from }, { assumptions: _two, ...to }] = [report, linked[index]];
+    assert.deepEqual(to, from, JSON.stringify(jobs[index]));
+  }
 });
 
 test("the report carries the link of its job", () => {

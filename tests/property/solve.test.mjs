@@ -131,3 +131,12 @@ test("the largest model is a member of the family, and fits", () => {
     assert.ok(report.fails_at.params > report.solved.params, say(jobs[index]));
   }
 });
+
+test("a model without a cache is bounded by the states of its sequences, at any context", () => {
+  const base = { task: "infer", model: "state-spaces/mamba-2.8b-hf", hardware: { gpu: "A40" } };
+  const jobs = [{ ...base, infer: { concurrency: "max" } }, { ...base, infer: { context: "max" } }];
+  const [most, longest] = planAll(jobs, "brief");
+  assert.ok(most.solved.concurrency > 100);
+  assert.deepEqual(most.kv, { bytes_per_token: 0, bytes: 0, max_context: 2 ** 30, max_concurrency: most.solved.concurrency });
+  assert.deepEqual([longest.solved.context, longest.kv.max_context], [2 ** 30, 2 ** 30]);
+});
