@@ -88,33 +88,37 @@ static int64_t read_frequency_text(const char *text, bool *moe, int64_t count) {
     return layer;
 }
 
-/* A list, a text, or a number n: experts in every n-th layer, the first included. */
-static void read_frequency(const cJSON *frequency, bool *moe, int64_t count) {
-    if (cJSON_IsString(frequency)) {
-        read_frequency_text(frequency->valuestring, moe, count);
-    } else if (cJSON_IsArray(frequency)) {
+/* A list, a text, or a number n: experts in every n-th layer, the first included. Returns how many layers it describes. */
+static int64_t read_frequency(const cJSON *frequency, bool *moe, int64_t count) {
+    if (cJSON_IsString(frequency)) return read_frequency_text(frequency->valuestring, moe, count);
+    if (cJSON_IsArray(frequency)) {
         const cJSON *one = NULL;
         int64_t layer = 0;
         cJSON_ArrayForEach(one, frequency) {
-            if (layer < count) moe[layer++] = cJSON_IsNumber(one) && one->valuedouble > 0;
+            if (layer < count) moe[layer] = cJSON_IsNumber(one) && one->valuedouble > 0;
+            layer++;
         }
-    } else if (cJSON_IsNumber(frequency) && frequency->valuedouble >= 1 && frequency->valuedouble < GP_MAPPED_LAYERS) {
-        int64_t step = (int64_t)frequency->valuedouble;
-        for (int64_t i = 0; i < count; i++) moe[i] = i % step == 0;
+        return layer;
     }
+    if (!cJSON_IsNumber(frequency) || !(frequency->valuedouble >= 1 && frequency->valuedouble < GP_MAPPED_LAYERS)) return 0;
+    int64_t step = (int64_t)frequency->valuedouble;
+    for (int64_t i = 0; i < count; i++) moe[i] = i % step == 0;
+    return count;
 }
 
-/* Which layers have experts: all but the first dense_layers; with `interleave` n, the last of every n. */
-static void place_experts(const gp_moe_request *request, bool *moe, int64_t count) {
+/* Which layers have experts: all but the first dense_layers; with `interleave` n, the last of every n. Returns how many
+ * layers the request describes. */
+static int64_t place_experts(const gp_moe_request *request, bool *moe, int64_t count) {
     int64_t step = request->interleave > 1 ? request->interleave : 1;
     for (int64_t i = 0; i < count; i++) moe[i] = i >= request->dense_layers && (i + 1) % step == 0;
-    if (request->layer_freq != NULL) read_frequency(request->layer_freq, moe, count);
+    return request->layer_freq != NULL ? read_frequency(request->layer_freq, moe, count) : count;
 }
 
-static void set_kinds(const gp_moe_request *request, bool has_moe, gp_attention attention, gp_shape *shape) {
+/* Returns how many more layers the request describes than there are: 0 when it is about this model. */
+static int64_t set_kinds(const gp_moe_request *request, bool has_moe, gp_attention attention, gp_shape *shape) {
     bool moe[GP_MAPPED_LAYERS] = {false};
     int64_t count = shape->layers < GP_MAPPED_LAYERS ? shape->layers : GP_MAPPED_LAYERS;
-    if (has_moe) place_experts(request, moe, count);
+    int64_t described = has_moe ? place_experts(request, moe, count) : count;
     int first = -1;
     shape->kind_count = 0;
     memset(shape->kinds, 0, sizeof shape->kinds);
@@ -127,6 +131,7 @@ static void set_kinds(const gp_moe_request *request, bool has_moe, gp_attention 
         first = 0;
         shape->kind_of[i] = (uint8_t)kind;
     }
+    return described - count;
 }
 
 static bool refuse(gp_diagnostics *diagnostics, gp_code code, const char *path, const char *what, double value) {
@@ -147,6 +152,11 @@ static bool take_experts(const gp_model_request *request, gp_shape *shape, gp_di
     if (moe->topk > moe->experts) {
         return refuse(diagnostics, GP_CODE_INCONSISTENT_MODEL, "model.moe.topk", "topk", (double)moe->topk);
     }
+    /* Experts that no layer has. */
+    if (request->layers > 0 && moe->dense_layers >= request->layers)
+        return refuse(diagnostics, GP_CODE_INCONSISTENT_MODEL, "model.moe.dense_layers", "dense_layers", (double)moe->dense_layers);
+    if (request->layers > 0 && moe->interleave > request->layers)
+        return refuse(diagnostics, GP_CODE_INCONSISTENT_MODEL, "model.moe.interleave", "interleave", (double)moe->interleave);
     experts->count = moe->experts;
     experts->topk = moe->topk;
     experts->ffn = moe->ffn > 0 ? moe->ffn : shape->ffn;
@@ -182,7 +192,9 @@ static void take_latent(const gp_model_request *request, gp_shape *shape) {
 bool gp_shape_take_sparse(const gp_model_request *request, gp_shape *shape, gp_diagnostics *diagnostics) {
     bool latent = gp_request_is_latent(request);
     if (request->has_moe && !take_experts(request, shape, diagnostics)) return false;
-    set_kinds(&request->moe, request->has_moe, latent ? GP_ATTENTION_LATENT : GP_ATTENTION_FULL, shape);
+    int64_t beyond = set_kinds(&request->moe, request->has_moe, latent ? GP_ATTENTION_LATENT : GP_ATTENTION_FULL, shape);
+    if (beyond != 0)
+        return refuse(diagnostics, GP_CODE_INCONSISTENT_MODEL, "model.moe.layer_freq", "layer_freq", (double)(shape->layers + beyond));
     if (!latent) return true;
     take_latent(request, shape);
     note_structure(diagnostics, "model.attention", "attention",

@@ -139,3 +139,37 @@ test("a report is one line of valid JSON whatever was asked", () => {
     assert.ok(JSON.parse(text).errors.length >= 1, texts[index]);
   }
 });
+
+test("experts spread over other than the GPUs of a stage", () => {
+  const serve = (count, ep) => JSON.stringify(planRequest({ task: "infer", model: "mixtral-8x7b", hardware: { gpu: "H100", count }, infer: { ep } }));
+  const train = (settings) => JSON.stringify(planRequest({ ...JOB, model: "mixtral-8x7b", train: settings }));
+  assert.deepEqual(refuses(serve(1, 7), "experts_mismatch", "infer.ep").args, { ep: 7, gpus: 1 });
+  assert.deepEqual(refuses(serve(8, 64), "experts_mismatch", "infer.ep").args, { ep: 64, gpus: 8 });
+  assert.deepEqual(refuses(train({ pp: 2, ep: 8 }), "experts_mismatch", "train.ep").args, { ep: 8, gpus: 4 });
+  refuses(train({ ep: 3, tp: 5 }), "experts_mismatch", "train.ep");
+  for (const fine of [serve(8, 8), serve(8, 0), train({ ep: 8 }), train({ pp: 2, ep: 4 })]) {
+    const report = answer(fine);
+    assert.equal(report.errors, undefined, fine);
+    assert.ok(!report.assumptions.some((row) => row.code === "not_modelled"), fine);
+  }
+  const dense = answer(JSON.stringify(planRequest({ ...JOB, train: { ep: 8 } })));
+  assert.ok(dense.assumptions.some((row) => row.code === "not_modelled" && row.path === "train.ep"));
+});
+
+test("experts in layers that are not there", () => {
+  const moe = (where) => JSON.stringify(planRequest({ ...JOB, train: {}, model: { layers: 4, hidden: 64, heads: 4, moe: { experts: 4, topk: 2, ffn: 64, ...where } } }));
+  for (const [frequency, described] of [["([0]*3+[1]*2)", 5], ["[0,1]", 2], ["every", 0], [[0, 1], 2], [0, 0], [true, 0]]) {
+    assert.equal(refuses(moe({ layer_freq: frequency }), "inconsistent_model", "model.moe.layer_freq").args.value, described);
+  }
+  refuses(moe({ dense_layers: 4 }), "inconsistent_model", "model.moe.dense_layers");
+  refuses(moe({ interleave: 5 }), "inconsistent_model", "model.moe.interleave");
+  for (const fine of [{ layer_freq: "([0]*3+[1]*1)" }, { layer_freq: [0, 1, 1, 1] }, { layer_freq: 2 }, { dense_layers: 3 }, { interleave: 4 }]) {
+    assert.equal(answer(moe(fine)).errors, undefined, JSON.stringify(fine));
+  }
+});
+
+test("what a GPU of one's own is like is checked beside its numbers", () => {
+  const text = JSON.stringify(planRequest({ ...JOB, hardware: { gpu: { name: "x", memory_gib: -5, like: "H1000" } } }));
+  refuses(text, "out_of_range", "hardware.gpu.memory_gib");
+  assert.equal(refuses(text, "unknown_gpu", "hardware.gpu.like").args.nearest, "H100 SXM5 80GB");
+});
