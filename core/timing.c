@@ -221,13 +221,13 @@ typedef struct {
 
 /* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
 static traffic traffic_of(const gp_job *job, const machine *m, double cache_tokens) {
-    const double most = 1024;
     traffic load = {.prompt = number(job, GP_FIELD_PROMPT, 0), .output = number(job, GP_FIELD_OUTPUT, 0)};
     load.context = load.prompt + load.output / 2;
     load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
     if (!m->engine->server) return load;
-    double replicas = (double)m->layout->dp, prepared = m->layout->recipe.prepared_sequences;
-    load.most = (prepared > 0 ? prepared : most) * replicas;
+    double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
+    if (gp_known(job, GP_FIELD_MAX_NUM_SEQS)) most = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
+    load.most = fmax(1, most) * (double)m->layout->dp;
     if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, load.prompt + load.output));
     load.most = fmax(1, floor(load.most));
     gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);

@@ -63,6 +63,7 @@ typedef struct {
     double pass_layer_s;      /* each layer of a pass over a prompt */
     double unpack_bytes;      /* written and read for each packed weight of a pass */
     double duty;              /* share of the time that a busy server computes */
+    int most_sequences;       /* of one replica at once; 0 = what it prepares for */
     int pass_tokens;          /* of a prompt in one pass, 0 = all */
     bool host_bound;          /* the host launches kernel by kernel, while the device works */
     bool half_accumulate;     /* products are summed in 16 bits, at twice the rate on GeForce cards */

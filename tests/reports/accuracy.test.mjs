@@ -8,7 +8,10 @@ const all = scores();
 const quantity = (id) => all.quantities.find((each) => each.id === id);
 
 /** Upper bounds of median and 90th percentile; they are only ever lowered. */
-const BOUNDS = { train_memory: [0.04, 0.18] };
+const BOUNDS = {
+  train_memory: [0.04, 0.18], weights: [0.01, 0.76], kv_pool: [0.05, 2.9], compute_buffer: [0.001, 0.6], serve_memory: [0.035, 0.3],
+  decode_speed: [0.1, 0.48], time_per_token: [0.18, 0.67], throughput: [0.32, 0.98], prefill_speed: [0.17, 0.73],
+};
 /** The same for the median of a group of training memory. */
 const GROUPS = { "fsdp-qlora": 0.06, liger: 0.06, litgpt: 0.03, "megatron-lm-ci": 0.06, "simumax-b200": 0.003, torchao: 0.09, torchtitan: 0.04 };
 
@@ -29,6 +32,20 @@ test("training memory: the median of each group", () => {
 test("training memory: the 90 % range holds nine of ten, and no more than that", () => {
   const { coverage } = quantity("train_memory");
   assert.ok(coverage >= 0.85 && coverage <= 0.95, `${coverage}`);
+});
+
+test("serving: the 90 % range of speeds holds nine of ten, and no more than that", () => {
+  for (const id of ["decode_speed", "time_per_token"]) {
+    const { coverage } = quantity(id);
+    assert.ok(coverage >= 0.85 && coverage <= 0.95, `${id}: ${coverage}`);
+  }
+});
+
+test("serving: jobs that ran are not called too large, and jobs that ran out of memory are mostly called so", () => {
+  const { ran, oom } = all.verdicts.serving;
+  const sum = (said) => said.fits + said.tight + said.no;
+  assert.ok(ran.no <= 0.01 * sum(ran), `${ran.no} of ${sum(ran)}`);
+  assert.ok(oom.no + oom.tight >= 0.8 * sum(oom), `${oom.no + oom.tight} of ${sum(oom)}`);
 });
 
 test("jobs that ran are not called too large, and jobs that ran out of memory are not called fitting", () => {
