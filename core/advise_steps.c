@@ -36,7 +36,7 @@ static uint64_t item(const gp_stage_ledger *stage, gp_item_id id) {
 }
 
 static uint64_t activations(const gp_stage_ledger *stage) {
-    return gp_add(item(stage, GP_ITEM_ACTIVATIONS), item(stage, GP_ITEM_LOGITS));
+    return gp_plan_most_bytes(stage, 1u << GP_ITEM_ACTIVATIONS | 1u << GP_ITEM_LOGITS);
 }
 
 static void memory_totals(const gp_plan *plan, gp_step *step) {

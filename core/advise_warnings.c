@@ -2,10 +2,7 @@
 #include "derive.h"
 
 uint64_t gp_advise_state_bytes(const gp_stage_ledger *stage) {
-    uint64_t bytes = 0;
-    for (int i = 0; i < stage->count; i++)
-        if (stage->allocations[i].id <= GP_ITEM_ADAPTER) bytes = gp_add(bytes, stage->allocations[i].amount.bytes);
-    return bytes;
+    return gp_plan_most_bytes(stage, (2u << GP_ITEM_ADAPTER) - 1);
 }
 
 gp_verdict gp_advise_verdict(gp_plan *plan, const gp_job *changed, gp_layout *layout) {

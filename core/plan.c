@@ -128,6 +128,20 @@ gp_verdict gp_plan_try(gp_plan *plan, const gp_job *job, const gp_model *model, 
     return gp_plan_verdict(peak, &plan->device);
 }
 
+uint64_t gp_plan_most_bytes(const gp_stage_ledger *stage, unsigned items) {
+    uint64_t most = 0;
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+        uint64_t bytes = 0;
+        for (int i = 0; i < stage->count; i++) {
+            const gp_allocation *row = &stage->allocations[i];
+            bool counts = (items >> row->id & 1) != 0 && (row->phases & GP_PHASE_BIT(phase)) != 0;
+            if (counts) bytes = gp_add(bytes, row->amount.bytes);
+        }
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
 uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase) {
     uint64_t bytes = 0;
     for (int i = 0; i < stage->count; i++) {

@@ -128,6 +128,10 @@ bool gp_plan_measure(gp_plan *plan);
 /* The item of one stage: sum of its allocations of that id that are alive in `phase`. */
 uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase);
 
+/* The most that allocations of a set of items (bits 1 << gp_item_id) take together in any one phase. Rows of one item that
+ * belong to different phases are never added. */
+uint64_t gp_plan_most_bytes(const gp_stage_ledger *stage, unsigned items);
+
 /* Key of a verdict on the plan's device: "fits"; "unknown" on a host of unknown size. */
 const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict);
 

@@ -95,8 +95,12 @@ static void formula_lines(gp_buffer *buffer, const gp_view *view, const cJSON *i
     gp_buffer_release(&numbers);
 }
 
+/* Some items have several rows, which are told apart by their formulas. */
 static const char *item_label(const gp_view *view, const cJSON *item) {
-    return gp_message_of(view->language, "item", gp_json_text(item, "id"));
+    char key[96];
+    snprintf(key, sizeof key, "row.%s", gp_json_text(item, "formula_id"));
+    const char *row = gp_message_find(view->language, key);
+    return row != NULL ? row : gp_message_of(view->language, "item", gp_json_text(item, "id"));
 }
 
 static bar_frame measure(const gp_view *view, const cJSON *stage, double usable_bytes) {
