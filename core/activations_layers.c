@@ -140,13 +140,15 @@ static int llama_attention(gp_step *step, int x) {
     int turned = rotated(step, query, wide), turned_key = rotated(step, key, wide);
     gp_tape_drop(tape, query);
     gp_tape_drop(tape, key);
-    if (!step->recipe->flash || step->recipe->expanded_kv) {
-        turned_key = replace(step, turned_key, repeated(step, turned_key, &size));
-        value = replace(step, value, repeated(step, value, &size));
-    }
-    int out = step->recipe->flash ? attend_flash(step, turned, turned_key, value, &size)
-                                  : attend(step, turned, turned_key, value, &size);
+    /* eager_attention_forward repeats them under names of its own. */
+    bool repeats = !step->recipe->flash || step->recipe->expanded_kv;
+    int keys = repeats ? repeated(step, turned_key, &size) : gp_tape_share(tape, turned_key);
+    int values = repeats ? repeated(step, value, &size) : gp_tape_share(tape, value);
+    int out = step->recipe->flash ? attend_flash(step, turned, keys, values, &size)
+                                  : attend(step, turned, keys, values, &size);
     gp_tape_drop(tape, turned);
+    gp_tape_drop(tape, keys);
+    gp_tape_drop(tape, values);
     gp_tape_drop(tape, turned_key);
     gp_tape_drop(tape, value);
     return out;

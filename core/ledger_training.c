@@ -152,6 +152,20 @@ static void add_frozen_weights(const states *s, gp_stage_ledger *ledger) {
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, &recipe, shards), recipe.weights_on_host);
 }
 
+/* Of the adapters of one layer in the mean: both matrices of each have a row or a column per rank. */
+static double adapter_ends(const gp_job *job, const gp_model *model, const gp_stage_share *share) {
+    int64_t layers[GP_KINDS_MAX];
+    double rank = (double)gp_whole(job, GP_FIELD_LORA_RANK), all = 0;
+    gp_model_kinds_of(model, share->first_layer, share->layers, layers);
+    for (int kind = 0; kind < model->kind_count; kind++)
+        for (int i = 0; i < model->kinds[kind].matrix_count; i++) {
+            const gp_matrix *matrix = &model->kinds[kind].matrices[i];
+            double ends = (double)matrix->inputs + (double)matrix->outputs + 2 * rank;
+            if (gp_adapts(job->lora_targets, matrix)) all += ends * (double)matrix->copies * (double)layers[kind];
+        }
+    return all / (double)share->layers;
+}
+
 static void add_adapter_states(const gp_job *job, const gp_model *model, const states *s, bool made,
                                gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
@@ -162,6 +176,10 @@ static void add_adapter_states(const gp_job *job, const gp_model *model, const s
     double all = recipe->adapter_bytes + gradient + recipe->master_bytes + recipe->optimizer_bytes;
     gp_amount adapters = gp_adapter_amount((double)s->share->adapter_params, kept, all - kept, s->shards[1]);
     place(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, recipe->weights_on_host);
+    if (recipe->factored_optimizer)
+        place(ledger, GP_ITEM_OPTIMIZER, STEP,
+              gp_optimizer_factored_amount((double)s->share->layers, adapter_ends(job, model, s->share), 0, s->shards[1]),
+              recipe->optimizer_on_host);
     gp_ledger_optimizer_step(job, model, s->layout, (double)s->share->adapter_params, s->shards[1], ledger);
 }
 

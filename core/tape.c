@@ -262,11 +262,12 @@ static uint64_t scratch_of(const gp_tape *tape, const gp_node *node) {
     return gp_add(gp_mul(widest, rules[node->op].backward) / 2, cast ? widest : 0);
 }
 
-static void undo(gp_tape *tape, const gp_node *node) {
+/* Gives the storage of the gradient of a weight's 16-bit copy, GP_NOTHING for none. */
+static int undo(gp_tape *tape, const gp_node *node) {
     gp_value *out = &tape->values[node->out];
     if (out->gradient < 0) {
         release_kept(tape, node);
-        return;
+        return GP_NOTHING;
     }
     uint64_t times = (uint64_t)node->times;
     tape->quiet = times > 1;
@@ -279,15 +280,29 @@ static void undo(gp_tape *tape, const gp_node *node) {
     release_kept(tape, node);
     if (first >= 0) accumulate(tape, node->a, first);
     if (second >= 0) accumulate(tape, node->b, second);
-    finish_gradient(tape, node, times);
+    if (narrow < 0) finish_gradient(tape, node, times);
+    return narrow;
+}
+
+/* The input of a product is cast after its weight, so its gradient is cast back before that of the weight's copy: nodes
+ * run from the youngest on. */
+static void undo_last(gp_tape *tape, int count) {
+    const gp_node *node = &tape->nodes[--tape->node_count];
+    int narrow = undo(tape, node);
+    if (narrow < 0) return;
+    const gp_node *before = node - 1;
+    if (tape->node_count > count && before->op == GP_OP_CAST && before->out == node->a) {
+        (void)undo(tape, before);
+        tape->node_count--;
+    }
+    finish_gradient(tape, node, (uint64_t)node->times);
     gp_tape_release(tape, narrow);
 }
 
 void gp_tape_backward(gp_tape *tape, int count) {
     bool quiet = tape->quiet;
     while (tape->node_count > count) {
-        undo(tape, &tape->nodes[tape->node_count - 1]);
-        tape->node_count--;
+        undo_last(tape, count);
         tape->quiet = quiet;
     }
 }
