@@ -111,7 +111,7 @@ void gp_figures_time(gp_plan *plan) {
     /* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
      * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). */
     double stages = (double)plan->layout.pp, batches = (double)plan->layout.grad_accum * (double)plan->layout.vpp;
-    if (plan->layout.pp > 1) plan->time.bubble = (stages - 1) / (batches + stages - 1);
+    if (plan->layout.pp > 1 && !plan->layout.level) plan->time.bubble = (stages - 1) / (batches + stages - 1);
     if (gp_known(job, GP_FIELD_TEXTBOOK_SPEEDUP))
         plan->time.efficiency = gp_real(job, GP_FIELD_TEXTBOOK_SPEEDUP) / (double)plan->layout.gpus;
 }

@@ -39,6 +39,8 @@ static void read_training(const gp_job *job, gp_layout *layout) {
     layout->pp = degree(job, GP_FIELD_PP, 1);
     layout->vpp = layout->pp > 1 ? degree(job, GP_FIELD_VPP, 1) : 1;
     layout->cp = degree(job, GP_FIELD_CP, 1);
+    layout->all_in_flight = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
+    layout->level = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
     layout->ep = degree(job, GP_FIELD_EP, 1);
     layout->zero = gp_known(job, GP_FIELD_ZERO) ? (int)gp_whole(job, GP_FIELD_ZERO) : 0;
     layout->sequence_parallel =
@@ -352,11 +354,13 @@ static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t w
 
 /* 1F1B: stage i starts p - i micro-batches before its first backward pass. Interleaved with v chunks per rank:
  * 2 (p - i - 1) + (v - 1) p + 1 chunks (Narayanan et al. 2021, arXiv:2104.04473, section 2.2, and its schedule in
- * Megatron-LM core/pipeline_parallel/schedules.py). */
+ * Megatron-LM core/pipeline_parallel/schedules.py). GPipe (Huang et al. 2019, arXiv:1811.06965, section 2.3) holds them
+ * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first. */
 static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
     int64_t p = layout->pp, v = layout->vpp, total = product(layout->grad_accum, v);
     if (layout->device_map) return 1;
-    int64_t held = v == 1 ? p - stage : 2 * (p - stage - 1) + (v - 1) * p + 1;
+    if (layout->all_in_flight) return total;
+    int64_t held = layout->level ? p * v : v == 1 ? p - stage : 2 * (p - stage - 1) + (v - 1) * p + 1;
     return held < total ? held : total;
 }
 

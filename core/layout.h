@@ -16,6 +16,8 @@ typedef struct {
     int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
     int64_t split_stages;        /* pp when `split` says how many layers each stage holds; 0: as evenly as they go */
     uint16_t split[GP_SPLIT_STAGES];
+    bool all_in_flight;          /* every micro-batch runs forward before any runs backward (GPipe) */
+    bool level;                  /* every stage holds as many micro-batches as the first (zero-bubble V) */
     bool device_map;             /* the layers of one copy lie on all GPUs, which work one after the other */
     bool balances;               /* the job leaves the split to the planner (balance.h) */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
@@ -37,7 +39,8 @@ typedef struct {
     uint64_t adapter_params;     /* adapters, per GPU */
     int64_t kv_heads;            /* KV heads per GPU: ceil(g / tp), at least 1 */
     int64_t in_flight;           /* model chunks (layers / vpp each) of micro-batches whose activations are held:
-                                    min(m, p - i) under 1F1B, the warm-up of the interleaved schedule otherwise */
+                                    min(m, p - i) under 1F1B, the warm-up of the interleaved schedule, all under
+                                    GPipe, min(m, p) under the zero-bubble V */
 } gp_stage_share;
 
 /* Degrees of a job whose training or inference fields are all known, with derived ones filled (dp from the count,

@@ -307,9 +307,10 @@ static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_
 }
 
 /* Phases in which an allocation takes room from others. A compiled layer that is recomputed has run forward before the
- * loss, and what its kernels worked on is no room for logits, which are larger than any piece of it. */
-static unsigned occupied_phases(const gp_recipe *recipe, const gp_allocation *row) {
-    bool compiled = recipe->kernels == GP_KERNELS_FUSED && recipe->framework->kernels == GP_KERNELS_EAGER;
+ * loss, and what its kernels worked on is no room for logits, which are larger than any piece of it. Routing to experts
+ * is not compiled. */
+static unsigned occupied_phases(const gp_recipe *recipe, const gp_stage_share *share, const gp_allocation *row) {
+    bool compiled = share->expert_params == 0 && recipe->kernels == GP_KERNELS_FUSED && recipe->framework->kernels == GP_KERNELS_EAGER;
     bool worked_on = row->id == GP_ITEM_WORKSPACE && (row->phases & BACKWARD) != 0;
     return row->phases | (compiled && worked_on && recipe->recompute == GP_RECOMPUTE_FULL ? LOSS : 0);
 }
@@ -323,7 +324,7 @@ static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger)
         const gp_allocation *row = &ledger->allocations[i];
         bool pooled = row->id == GP_ITEM_GRADIENTS || row->id == GP_ITEM_GATHER_BUFFERS;
         for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-            if ((occupied_phases(recipe, row) & GP_PHASE_BIT(phase)) == 0) continue;
+            if ((occupied_phases(recipe, &ledger->share, row) & GP_PHASE_BIT(phase)) == 0) continue;
             uint64_t *sum = &sums[pooled][phase];
             *sum = gp_add(*sum, row->amount.bytes);
             if (*sum > most[pooled]) most[pooled] = *sum;

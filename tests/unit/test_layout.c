@@ -218,6 +218,20 @@ static void test_llama_cpp_splits_by_layers(void **state) {
     fixture_free(f);
 }
 
+static void test_schedules_hold_what_they_must(void **state) {
+    (void)state;
+    static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char fields[128];
+        snprintf(fields, sizeof fields, "\"pp\":4,\"grad_accum\":16,\"schedule\":\"%s\"", rows[i].schedule);
+        fixture *f = training("4", fields);
+        assert_true(f->valid);
+        assert_int_equal(stage(f, 0).in_flight, rows[i].first);
+        assert_int_equal(stage(f, 3).in_flight, rows[i].last);
+        fixture_free(f);
+    }
+}
+
 static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
     (void)state;
     fixture *f = training("4", "\"framework\":\"hf-trainer\",\"tp\":1,\"pp\":1,\"dp\":1,\"grad_accum\":16");
@@ -291,6 +305,7 @@ int main(void) {
         cmocka_unit_test(test_adapters_are_counted_per_stage),
         cmocka_unit_test(test_serving_takes_the_node_as_tensor_parallel),
         cmocka_unit_test(test_llama_cpp_splits_by_layers),
+        cmocka_unit_test(test_schedules_hold_what_they_must),
         cmocka_unit_test(test_one_copy_of_the_trainer_is_laid_over_its_gpus),
         cmocka_unit_test(test_ends_count_as_layers_where_chunks_are_too_many),
         cmocka_unit_test(test_torchtitan_cuts_the_batch_for_its_pipeline),
