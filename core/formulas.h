@@ -75,7 +75,10 @@ gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, doubl
 gp_amount gp_graphs_amount(double layers, double mib_per_layer);
 
 /* formulas_llama_cpp.c. Bytes of a file's tensors on one device; `ways` divides all but the ends. */
-typedef struct { uint64_t layers, embedding, output, ends; } gp_file_share;
+typedef struct {
+    uint64_t layers, embedding, output, ends;
+    bool imported; /* of a file whose bytes are known, rather than those that its mix makes */
+} gp_file_share;
 gp_amount gp_weights_tensors_amount(const gp_file_share *share, double ways);
 /* Elements per token that are alive in each part of a graph; bytes where the name says so. */
 typedef struct {

@@ -8,6 +8,10 @@ static const gp_formula weights_tensors = {
     "weights.gguf_tensors", "(layer_bytes + embedding_bytes + output_bytes) / ways + end_bytes",
     "github.com/ggml-org/llama.cpp src/llama-quant.cpp: a mix names the type of each tensor by its role and layer; "
     "ggml/src/ggml-common.h: bytes of a block"};
+static const gp_formula weights_imported = {
+    "weights.gguf_file", "(layer_bytes + embedding_bytes + output_bytes) / ways + end_bytes",
+    "The header of the imported file: the bytes of its tensors; its ends as the mix packs them: github.com/ggml-org/"
+    "llama.cpp src/llama-quant.cpp"};
 gp_amount gp_weights_tensors_amount(const gp_file_share *share, double ways) {
     double layers = (double)share->layers, embedding = (double)share->embedding, output = (double)share->output;
     double ends = (double)share->ends;
@@ -16,7 +20,8 @@ gp_amount gp_weights_tensors_amount(const gp_file_share *share, double ways) {
                              {"output_bytes", output},
                              {"ways", ways},
                              {"end_bytes", ends}};
-    return GP_AMOUNT(weights_tensors, (layers + embedding + output) / ways + ends, terms);
+    const gp_formula *formula = share->imported ? &weights_imported : &weights_tensors;
+    return gp_amount_make(formula, (layers + embedding + output) / ways + ends, 5, terms);
 }
 
 static const gp_formula workspace = {
@@ -69,4 +74,4 @@ gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *w) {
     return GP_AMOUNT(copies, 3 * w->mask + 16 * w->tokens * w->hidden, terms);
 }
 
-const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &workspace, &workspace_2023, &copies, NULL};
+const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &weights_imported, &workspace, &workspace_2023, &copies, NULL};

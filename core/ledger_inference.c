@@ -45,9 +45,8 @@ static gp_amount weights_of(const gp_model *model, const gp_layout *layout, cons
     const gp_recipe *recipe = &layout->recipe;
     if (recipe->mix < 0) return gp_weights_amount(share, recipe, 1);
     int64_t first = gp_first_layer(model, layout, share->index);
-    gp_file_share file = {0, 0, 0, 0};
-    file.layers = share->layers == model->shape.layers ? recipe->file_layers
-                                                       : gp_quantize_layers(model, recipe->mix, first, share->layers);
+    gp_file_share file = {.layers = gp_recipe_file_layers(model, recipe, first, share->layers),
+                          .imported = recipe->mix_layers > 0};
     if (share->first) file.embedding = recipe->file_embedding;
     if (share->last) {
         bool copied = recipe->file_output == 0 && !share->first;

@@ -90,9 +90,8 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     const gp_recipe *recipe = &layout->recipe;
     const gp_stage_share *share = &ledger->share;
     bool tied = recipe->file_output == 0, ends = sent->all || recipe->on_host, table = keeps_table(recipe);
-    gp_file_share file = {0, 0, 0, 0}, host = {0, 0, 0, 0};
-    bool whole = sent->count == model->shape.layers;
-    file.layers = whole ? recipe->file_layers : gp_quantize_layers(model, recipe->mix, sent->first, sent->count);
+    gp_file_share file = {.imported = recipe->mix_layers > 0}, host = file;
+    file.layers = gp_recipe_file_layers(model, recipe, sent->first, sent->count);
     if (recipe->experts_on_host) {
         host.layers = (uint64_t)((double)file.layers * expert_share(model, sent->first, sent->count));
         file.layers -= host.layers;
@@ -102,7 +101,7 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     if (share->first && table) file.embedding = recipe->file_embedding;
     if (share->first && !table) host.embedding = recipe->file_embedding;
     int64_t before = gp_first_layer(model, layout, share->index);
-    if (sent->first > before) host.layers += gp_quantize_layers(model, recipe->mix, before, sent->first - before);
+    if (sent->first > before) host.layers += gp_recipe_file_layers(model, recipe, before, sent->first - before);
     if (share->last && !ends) {
         host.output = recipe->file_output;
         host.ends = recipe->file_ends;

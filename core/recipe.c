@@ -209,6 +209,25 @@ static bool keeps_experts_on_host(const gp_job *job, const gp_model *model, cons
     return (double)model->total_params * recipe->linear_bits / 8 > count * device;
 }
 
+/* An imported file: its own bytes count more than what its mix would give, which tells how the ends are packed. What
+ * is not in them is in the layers. Without a mix, or with one that cannot be, the file is one piece. */
+static void take_file(gp_recipe *recipe) {
+    uint64_t ends = gp_add(gp_add(recipe->file_embedding, recipe->file_output), recipe->file_ends);
+    if (recipe->mix >= 0 && recipe->file_bytes > (double)ends) {
+        recipe->mix_layers = recipe->file_layers;
+        recipe->file_layers = (uint64_t)recipe->file_bytes - ends;
+    } else {
+        recipe->mix = -1;
+    }
+}
+
+uint64_t gp_recipe_file_layers(const gp_model *model, const gp_recipe *recipe, int64_t first, int64_t count) {
+    if (count == model->shape.layers) return recipe->file_layers;
+    uint64_t bytes = gp_quantize_layers(model, recipe->mix, first, count);
+    if (recipe->mix_layers == 0) return bytes;
+    return gp_bytes_from_double((double)bytes * ((double)recipe->file_layers / (double)recipe->mix_layers));
+}
+
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_recipe_set_format(gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
@@ -219,7 +238,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     if (gp_weights_are_file(job)) {
         recipe->file_bytes = job->model.file_bytes;
         recipe->model_bits = model_bits(model, recipe);
-        recipe->mix = -1; /* the file's own bytes count more than what its mix would give */
+        take_file(recipe);
     }
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;

@@ -64,6 +64,7 @@ typedef struct {
     bool unified_memory;            /* host and device share theirs (Apple) */
     int mix;                        /* of a GGUF file (quantize.h), -1 = none; its tensors' bytes: */
     uint64_t file_layers, file_embedding, file_output, file_ends;
+    uint64_t mix_layers;            /* of the layers under the mix, where file_layers are those of an imported file */
     /* Training. */
     const gp_framework *framework;
     double gradient_bytes, master_bytes; /* per trainable parameter, 0 = none */
@@ -136,5 +137,8 @@ gp_beside_share gp_engine_beside_share(const gp_job *job);
 /* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
  * counts as 16 bits (plan.c refuses it before). */
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe);
+
+/* Bytes of layers first … first + count - 1 in the GGUF file of a recipe with a mix. */
+uint64_t gp_recipe_file_layers(const gp_model *model, const gp_recipe *recipe, int64_t first, int64_t count);
 
 #endif

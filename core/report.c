@@ -145,7 +145,7 @@ static void write_cache(gp_writer *writer, const gp_plan *plan) {
 
 /* The tensors of a GGUF file by type. */
 static void write_file(gp_writer *writer, const gp_plan *plan) {
-    if (plan->layout.recipe.mix < 0) return;
+    if (plan->layout.recipe.mix < 0 || plan->layout.recipe.mix_layers > 0) return;
     gp_file_bytes file;
     gp_quantize(&plan->model, plan->layout.recipe.mix, &file);
     uint64_t bytes = gp_add(gp_add(file.embedding, file.output), gp_add(file.ends, file.layers));

@@ -32,6 +32,24 @@ test("the plan's weights are the file's bytes, whatever its mix", () => {
   }
 });
 
+test("under llama.cpp the file's token table stays in host memory, and layers go to devices by their share", () => {
+  const model = llama({ layers: 4, hidden: 1024, heads: 8, kvHeads: 2, ffn: 4096, vocab: 32000 });
+  const { place, bytes } = whole("table.gguf", model);
+  const { job } = importFiles([place]);
+  const table = 32000 * 1024 / 256 * 144;
+  const sum = (stages, there) => stages.flatMap(({ items }) => items).filter(({ id, phases }) => id === "weights" && (phases.length > 0) === there)
+    .reduce((total, item) => total + item.bytes, 0);
+  const [one, half, two] = planAll([{ ...job, infer: job.infer }, { ...job, infer: { ...job.infer, gpu_layers: 2 } },
+    { ...job, hardware: { gpu: "RTX 4090", count: 2 }, infer: { ...job.infer, pp: 2 } }].map((each) => ({ task: "infer", hardware: { gpu: "RTX 4090" }, ...each })));
+  for (const report of [one, half, two]) {
+    assert.equal(report.errors, undefined, JSON.stringify(report.errors));
+    assert.ok(Math.abs(sum(report.memory.stages, true) + sum(report.memory.stages, false) - bytes) <= 2);
+  }
+  assert.equal(sum(one.memory.stages, false), table);
+  assert.equal(sum(two.memory.stages, false), table);
+  assert.ok(sum(half.memory.stages, true) < 0.6 * (bytes - table));
+});
+
 test("another format of weights leaves the file's bytes behind", () => {
   const { place } = whole("other.gguf", llama());
   const { job } = importFiles([place]);
