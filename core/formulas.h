@@ -105,11 +105,13 @@ typedef struct {
     double overlap;                                      /* of pipeline stages: 1 = one after the other */
 } gp_prompt_parts;
 double gp_prompt_seconds(const gp_prompt_parts *parts, gp_amount *why);
-double gp_tpot_seconds(double step_s, double shared_prompt_s, gp_amount *why);
+double gp_tpot_seconds(double step_s, double tokens_per_step, double shared_prompt_s, gp_amount *why);
 double gp_ttft_seconds(double prompt_s, double start_s, double wait_s, gp_amount *why);
-typedef struct { double duty, sequences, output, step_s, batch, prompt_s; } gp_throughput_parts;
+typedef struct { double duty, sequences, output, step_s, tokens_per_step, batch, prompt_s; } gp_throughput_parts;
 double gp_throughput_per_second(const gp_throughput_parts *parts, gp_amount *why);
-double gp_decode_per_second(double step_s, gp_amount *why);
+double gp_decode_per_second(double step_s, double tokens_per_step, gp_amount *why);
+/* Tokens that a step gives on average when `draft` tokens are guessed, each right with probability `acceptance`. */
+double gp_tokens_per_step(double draft, double acceptance);
 double gp_prefill_per_second(double tokens, double prompt_s, gp_amount *why);
 
 /* formulas_overhead.c */

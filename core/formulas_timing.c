@@ -47,13 +47,13 @@ double gp_prompt_seconds(const gp_prompt_parts *p, gp_amount *why) {
 }
 
 static const gp_formula tpot = {
-    "time.tpot", "step_s + shared_prompt_s",
+    "time.tpot", "step_s / tokens_per_step + shared_prompt_s",
     "Agrawal et al. 2024 (Sarathi-Serve), arXiv:2403.02310, section 4: prompts of others are read between the steps, up "
     "to the tokens of one batch"};
-double gp_tpot_seconds(double step_s, double shared_prompt_s, gp_amount *why) {
-    const gp_term terms[] = {{"step_s", step_s}, {"shared_prompt_s", shared_prompt_s}};
+double gp_tpot_seconds(double step_s, double tokens_per_step, double shared_prompt_s, gp_amount *why) {
+    const gp_term terms[] = {{"step_s", step_s}, {"tokens_per_step", tokens_per_step}, {"shared_prompt_s", shared_prompt_s}};
     *why = GP_AMOUNT(tpot, 0, terms);
-    return step_s + shared_prompt_s;
+    return step_s / tokens_per_step + shared_prompt_s;
 }
 
 static const gp_formula ttft = {"time.ttft", "prompt_s + start_s + wait_s",
@@ -65,21 +65,35 @@ double gp_ttft_seconds(double prompt_s, double start_s, double wait_s, gp_amount
 }
 
 static const gp_formula throughput = {
-    "time.throughput", "duty * sequences * output / (output * step_s + batch * prompt_s)",
+    "time.throughput", "duty * sequences * output / (output * step_s / tokens_per_step + batch * prompt_s)",
     "Yu et al. 2022 (Orca), OSDI: sequences come and go step by step, so each lives through its own steps and the prompts "
     "of its batch"};
 double gp_throughput_per_second(const gp_throughput_parts *p, gp_amount *why) {
     const gp_term terms[] = {{"duty", p->duty},     {"sequences", p->sequences}, {"output", p->output},
-                             {"step_s", p->step_s}, {"batch", p->batch},         {"prompt_s", p->prompt_s}};
+                             {"step_s", p->step_s}, {"batch", p->batch},         {"prompt_s", p->prompt_s},
+                             {"tokens_per_step", p->tokens_per_step}};
     *why = GP_AMOUNT(throughput, 0, terms);
-    return p->duty * p->sequences * p->output / (p->output * p->step_s + p->batch * p->prompt_s);
+    return p->duty * p->sequences * p->output / (p->output * p->step_s / p->tokens_per_step + p->batch * p->prompt_s);
 }
 
-static const gp_formula decode = {"time.decode", "1 / step_s", "one token a step, with one user alone"};
-double gp_decode_per_second(double step_s, gp_amount *why) {
-    const gp_term terms[] = {{"step_s", step_s}};
+/* Leviathan et al. 2023, equation 1: (1 - a^(k + 1)) / (1 - a). */
+double gp_tokens_per_step(double draft, double acceptance) {
+    double tokens = 1, right = 1;
+    for (int64_t i = 0; i < (int64_t)draft; i++) {
+        right *= acceptance;
+        tokens += right;
+    }
+    return tokens;
+}
+
+static const gp_formula decode = {
+    "time.decode", "tokens_per_step / step_s",
+    "with one user alone; Leviathan et al. 2023 (speculative decoding), arXiv:2211.17192, equation 1: 1 token a step without "
+    "a draft, else 1 + a + ... + a^k of k guesses, each right with probability a"};
+double gp_decode_per_second(double step_s, double tokens_per_step, gp_amount *why) {
+    const gp_term terms[] = {{"step_s", step_s}, {"tokens_per_step", tokens_per_step}};
     *why = GP_AMOUNT(decode, 0, terms);
-    return 1 / step_s;
+    return tokens_per_step / step_s;
 }
 
 static const gp_formula prefill = {"time.prefill", "tokens / prompt_s", "the tokens of one prompt over the time it takes"};

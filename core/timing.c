@@ -21,6 +21,7 @@ typedef struct {
     double places;                            /* of a static cache, else 0 */
     double host_layers;                       /* share of the layers that the host computes */
     double host_bytes_per_s, host_flops;
+    double draft, tokens_per_step;            /* guessed tokens of a step, and what it gives on average */
 } machine;
 
 static double multiplied(double value, const uint16_t percent[GP_SPEED_FORMATS], gp_speed_format format) {
@@ -76,6 +77,17 @@ static void set_host(const gp_job *job, machine *m) {
     m->host_flops = server ? server_flops : desktop_flops;
 }
 
+static double real(const gp_job *job, gp_field field, double fallback) {
+    return gp_known(job, field) ? gp_real(job, field) : fallback;
+}
+
+/* Seven of ten guesses are right where nothing else is said (Leviathan et al. 2023, table 2: 0.5 to 0.8). */
+static void set_draft(const gp_job *job, machine *m) {
+    const double usual_acceptance = 0.7;
+    m->draft = gp_known(job, GP_FIELD_DRAFT_TOKENS) ? (double)gp_whole(job, GP_FIELD_DRAFT_TOKENS) : 0;
+    m->tokens_per_step = gp_tokens_per_step(m->draft, real(job, GP_FIELD_DRAFT_ACCEPTANCE, usual_acceptance));
+}
+
 static bool describe(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
                      machine *m) {
     const gp_recipe *recipe = &layout->recipe;
@@ -96,6 +108,7 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     if (m->engine->static_cache && gp_known(job, GP_FIELD_CONTEXT)) m->places = (double)gp_whole(job, GP_FIELD_CONTEXT);
     count_layers(job, m);
     set_host(job, m);
+    set_draft(job, m);
     m->linear_bytes = recipe->linear_bits / 8;
     m->head_bytes = (recipe->whole_model ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
@@ -158,22 +171,26 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
     double rate = multiplied(limited(m->bandwidth * engine->share, engine->limit_bytes_per_s), engine->rate, m->format);
+    const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
     double sent = m->dense * (1 - m->host_layers), sent_experts = m->experts * (1 - host_expert_share(m));
     parts.dense_bytes = (sent * m->linear_bytes + m->head * m->head_bytes) / m->ranks;
-    parts.dense_flop = 2 * (sent + m->head) * batch / m->ranks;
+    double tokens = batch * (1 + m->draft);
+    parts.dense_flop = 2 * (sent + m->head) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
-    parts.expert_bytes = sent_experts * touched(experts, batch) * m->linear_bytes / m->ranks;
-    parts.expert_flop = 2 * sent_experts * chosen(experts) * batch / m->ranks;
-    parts.host_s = host_seconds(m, batch);
+    parts.expert_bytes = sent_experts * touched(experts, tokens) * m->linear_bytes / m->ranks;
+    parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks;
+    parts.host_s = host_seconds(m, tokens);
     parts.cache_bytes = batch * cache_read(m, context) / m->attention_ways;
     parts.cache_rate = m->bandwidth * engine->cache_share;
-    parts.reduce_s = reduce_seconds(m, 1, batch);
+    parts.reduce_s = reduce_seconds(m, 1, tokens);
     double latency = multiplied(m->layers * engine->layer_s, engine->layer, m->format) +
                      m->expert_layers * engine->expert_layer_s + engine->step_s + batch * engine->sequence_s;
     gp_timed result;
     if (engine->host_bound) latency = fmax(0, latency - gp_step_seconds(&parts, &result.why));
     parts.latency_s = latency;
+    /* A guess costs a small model or one layer: a twentieth of a step. */
+    parts.latency_s += m->draft * draft_share * gp_step_seconds(&parts, &result.why);
     result.value = gp_step_seconds(&parts, &result.why);
     return result;
 }
@@ -217,12 +234,14 @@ static double number(const gp_job *job, gp_field field, double fallback) {
 typedef struct {
     double prompt, output, context; /* tokens; context: halfway through the output */
     double asked, most;             /* sequences over all replicas */
+    double computed;                /* tokens of a prompt that no cached prefix holds */
 } traffic;
 
 /* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
 static traffic traffic_of(const gp_job *job, const machine *m, double cache_tokens) {
     traffic load = {.prompt = number(job, GP_FIELD_PROMPT, 0), .output = number(job, GP_FIELD_OUTPUT, 0)};
     load.context = load.prompt + load.output / 2;
+    load.computed = load.prompt >= 1 ? fmax(1, floor(load.prompt * (1 - real(job, GP_FIELD_PREFIX_HITS, 0)))) : 0;
     load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
     if (!m->engine->server) return load;
     double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
@@ -244,10 +263,12 @@ static double shared_seconds(const machine *m, double prompt, double prompt_s, d
     return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
 }
 
-static void generate(const machine *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
+/* Returns the seconds that a new request waits for others. */
+static double generate(const machine *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
     const gp_engine_speed *engine = m->engine;
-    double full_s = 0, shared_s = shared_seconds(m, load->prompt, prompt_s, &full_s);
-    gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, batch, shared_s};
+    double full_s = 0, shared_s = shared_seconds(m, load->computed, prompt_s, &full_s);
+    gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, m->tokens_per_step,
+                                 batch,        shared_s};
     serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
     serving->throughput_tok_s = ranged(serving->throughput.value, engine->spread_serving);
     double others = (batch - 1) * shared_s / load->output;
@@ -255,8 +276,12 @@ static void generate(const machine *m, const traffic *load, double batch, double
         serving->step = step_of(m, fmax(1, batch * full_s / others), load->context);
         others = full_s;
     }
-    serving->tpot.value = gp_tpot_seconds(serving->step.value, others, &serving->tpot.why);
+    serving->tpot.value = gp_tpot_seconds(serving->step.value, m->tokens_per_step, others, &serving->tpot.why);
     serving->tpot_s = ranged(serving->tpot.value, batch <= 1 ? engine->spread_decode : engine->spread_serving);
+    /* For a place; for the step at hand; and behind prompts of its own time, as if one request in ten came in a burst. */
+    const double burst_share = 0.1;
+    double queue_s = fmax(0, load->asked - serving->sequences) / 2 * load->output / serving->throughput.value;
+    return batch > 1 ? queue_s + serving->step.value + burst_share * (batch - 1) / 2 * shared_s : queue_s;
 }
 
 static void serve(const machine *m, const traffic *load, gp_serving *serving) {
@@ -268,18 +293,15 @@ static void serve(const machine *m, const traffic *load, gp_serving *serving) {
     if (engine->server) batch = fmax(1, batch / (double)m->layout->pp);
     serving->alone = step_of(m, 1, load->context);
     serving->step = step_of(m, batch, load->context);
-    serving->decode.value = gp_decode_per_second(serving->alone.value, &serving->decode.why);
+    serving->decode.value = gp_decode_per_second(serving->alone.value, m->tokens_per_step, &serving->decode.why);
     serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
     if (load->prompt >= 1) {
-        serving->prompt = prompt_of(m, load->prompt);
+        serving->prompt = prompt_of(m, load->computed);
         serving->prefill.value = gp_prefill_per_second(load->prompt, serving->prompt.value, &serving->prefill.why);
         serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
     }
     double wait_s = 0;
-    if (load->output >= 1) {
-        generate(m, load, batch, serving->prompt.value, serving);
-        wait_s = fmax(0, load->asked - serving->sequences) / 2 * load->output / serving->throughput.value;
-    }
+    if (load->output >= 1) wait_s = generate(m, load, batch, serving->prompt.value, serving);
     if (load->prompt < 1) return;
     serving->ttft.value = gp_ttft_seconds(serving->prompt.value, engine->step_s, wait_s, &serving->ttft.why);
     serving->ttft_s = ranged(serving->ttft.value, engine->spread_prefill);

@@ -4,7 +4,7 @@
 
 #include "timing.h"
 
-#define US(value) ((value) * 1e-6)
+#define US(value) ((value) / 1e6)
 
 enum { LLAMA_CPP, TRANSFORMERS, VLLM_0, VLLM_1, SGLANG, TENSORRT_LLM, GPT_FAST, AWQ_LIBRARY, OWN_KERNELS, MLX, ROWS };
 

@@ -71,3 +71,11 @@ test("ik_llama.cpp moves experts to the host only when the devices do not hold t
   assert.ok(plans[0].memory.host_bytes > 50e9 && plans[1].memory.host_bytes < 5e9 * 16, JSON.stringify(plans.map(({ memory }) => memory.host_bytes)));
   assert.equal(plans[0].verdict !== "no", true);
 });
+
+test("guessed tokens help when they are right and cost when they are wrong; a cached prefix need not be read", () => {
+  const [plain, right, wrong, hit] = planAll([{}, { draft_tokens: 3, draft_acceptance: 0.9 }, { draft_tokens: 3, draft_acceptance: 0 },
+    { prefix_hit_rate: 0.75 }].map((infer) => job("vllm", { ...infer, prompt: 8192 })));
+  assert.ok(right.time.decode_tok_s > 2 * plain.time.decode_tok_s);
+  assert.ok(wrong.time.decode_tok_s < plain.time.decode_tok_s);
+  assert.ok(hit.time.ttft_s < 0.5 * plain.time.ttft_s && hit.time.decode_tok_s === plain.time.decode_tok_s);
+});
