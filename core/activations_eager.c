@@ -268,7 +268,9 @@ bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *
     r.logits = gp_mul(step->tokens, r.vocab);
     r.old_loss = text_begins(job, GP_FIELD_LOSS_IMPL, "hf-old");
     int x = embed(&r);
-    if (r.recomputes && step->frozen) gp_step_value(step, x)->wants = true;
+    /* Checkpoints make the embeddings ask for a gradient, and so do adapters other than beside matrices: prompts,
+     * prefixes, scales, low-rank updates of another make. */
+    if (step->frozen && (r.recomputes || !layout->recipe.plain_adapter)) gp_step_value(step, x)->wants = true;
     int nodes = tape.node_count;
     hold_constants(&r);
     uint64_t embedded = tape.saved;

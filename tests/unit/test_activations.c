@@ -82,6 +82,8 @@ static void test_adapters(void **state) {
     expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"fp32\""), frozen + 2 * (5 * H + 4 * R), 8 + 2 * 8);
     expect("lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"bf16\""), frozen + 2 * H + 2 * 2 * R, 8 + 2 * 8);
     expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"bf16\""), frozen + 2 * (3 * H + 2 * R), 8 + 2 * 8);
+    /* Other kinds than low-rank matrices: gradients pass through all layers all the same. */
+    expect("lora", "llama", GQA, LORA("\"kind\":\"PROMPT_TUNING\""), frozen, 8);
 }
 
 static void test_checkpoints_keep_the_input(void **state) {
