@@ -105,7 +105,8 @@ static void warn_of_length(gp_plan *plan) {
     int64_t length = gp_whole(&plan->job, field);
     const gp_shape *shape = &plan->model.shape;
     /* llama.cpp's context is the total over its sequences. */
-    if (!train && gp_known(&plan->job, GP_FIELD_SEQUENCES)) length /= gp_whole(&plan->job, GP_FIELD_SEQUENCES);
+    bool total = plan->layout.recipe.engine == GP_ENGINE_LLAMA_CPP;
+    if (!train && total && gp_known(&plan->job, GP_FIELD_SEQUENCES)) length /= gp_whole(&plan->job, GP_FIELD_SEQUENCES);
     const char *path = gp_field_info(field)->path;
     if (shape->max_context > 0 && length > shape->max_context) {
         gp_diagnostic *row = warn(plan, GP_CODE_CONTEXT_BEYOND_MODEL, path);

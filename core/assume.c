@@ -139,6 +139,8 @@ static const char *derived_from(const gp_job *job, gp_field field) {
         return "infer.engine";
     case GP_FIELD_SEQUENCE_PARALLEL:
         return "train.tp";
+    case GP_FIELD_ZERO:
+        return gp_origin_of(job, GP_FIELD_FSDP) == GP_GIVEN ? "train.fsdp" : "train.offload";
     case GP_FIELD_COUNT:
         return gp_is_training(job) ? "train.dp" : "infer.dp";
     case GP_FIELD_GRAD_ACCUM:
@@ -165,15 +167,32 @@ static bool derived_matters(const gp_job *job, gp_field field) {
     return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED) || !is_beyond_textbook(field);
 }
 
-static bool lacks_experts(const gp_plan *plan, gp_field field) {
-    return (field == GP_FIELD_EP || field == GP_FIELD_INFER_EP) && plan->model.shape.experts.count == 0;
+/* Settings of one kind of engine in a job of another, and of experts in a model without. */
+static bool lacks_object(const gp_plan *plan, gp_field field) {
+    switch (field) {
+    case GP_FIELD_SEQUENCES:
+    case GP_FIELD_KV_UNIFIED:
+    case GP_FIELD_OUTPUTS_MAX:
+    case GP_FIELD_SWA_FULL:
+    case GP_FIELD_UBATCH:
+    case GP_FIELD_BATCH_TOKENS:
+    case GP_FIELD_GPU_LAYERS:
+    case GP_FIELD_FLASH_ATTENTION:
+        return plan->layout.recipe.engine != GP_ENGINE_LLAMA_CPP;
+    case GP_FIELD_MAX_NUM_SEQS:
+    case GP_FIELD_MAX_BATCHED_TOKENS:
+    case GP_FIELD_ENFORCE_EAGER:
+        return plan->layout.recipe.engine != GP_ENGINE_PAGED;
+    default:
+        return (field == GP_FIELD_EP || field == GP_FIELD_INFER_EP) && plan->model.shape.experts.count == 0;
+    }
 }
 
 static void note_field(gp_plan *plan, gp_field field) {
     const gp_job *job = &plan->job;
     gp_origin origin = gp_origin_of(job, field);
     if (origin == GP_GIVEN) {
-        if (!has_effect(job, field) || lacks_experts(plan, field)) note(plan, GP_CODE_NOT_MODELLED, field);
+        if (!has_effect(job, field) || lacks_object(plan, field)) note(plan, GP_CODE_NOT_MODELLED, field);
         return;
     }
     if (!is_of_task(job, field)) return;

@@ -1,5 +1,6 @@
 #include "derive.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "format.h"
@@ -66,10 +67,11 @@ static void derive_loss(gp_job *job) {
     derive_choice(job, GP_FIELD_LOSS, chunks ? "chunked" : "full");
 }
 
-/* A named way of FSDP is a ZeRO stage. */
+/* A named way of FSDP is a ZeRO stage. Weights on the host are fetched layer by layer: DeepSpeed's offload_param is one
+ * of stage 3 (deepspeed/runtime/zero/config.py), and so is FSDP's. */
 static void derive_sharding(gp_job *job) {
     const char *fsdp = job->settings[GP_FIELD_FSDP].text;
-    int zero = is_given(job, GP_FIELD_FSDP) && fsdp != NULL ? gp_recipe_zero_of(fsdp) : -1;
+    int zero = is_given(job, GP_FIELD_FSDP) && fsdp != NULL ? gp_recipe_zero_of(fsdp) : gp_recipe_offloads_weights(job) ? 3 : -1;
     if (is_auto(job, GP_FIELD_ZERO) && zero >= 0) gp_set_whole(job, GP_FIELD_ZERO, zero, GP_DERIVED);
 }
 
@@ -143,16 +145,17 @@ static void derive_cache_format(gp_job *job, const gp_device *device, gp_diagnos
         refuse_format(GP_FIELD_KV, name, "", diagnostics);
 }
 
+/* llama.cpp shares its context out among its sequences; elsewhere each has its own. */
 static void derive_context(gp_job *job) {
     if (gp_origin_of(job, GP_FIELD_CONTEXT) != GP_ABSENT) return;
-    int64_t tokens = gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT);
-    if (gp_known(job, GP_FIELD_SEQUENCES) && gp_known(job, GP_FIELD_CONTEXT_PER_SEQUENCE)) {
-        uint64_t all = gp_mul((uint64_t)gp_whole(job, GP_FIELD_SEQUENCES),
-                              (uint64_t)gp_whole(job, GP_FIELD_CONTEXT_PER_SEQUENCE));
-        double most = gp_field_info(GP_FIELD_CONTEXT)->max;
-        tokens = (double)all < most ? (int64_t)all : (int64_t)most;
+    double most = gp_field_info(GP_FIELD_CONTEXT)->max;
+    double tokens = (double)(gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT));
+    bool total = gp_engine_of(job) == GP_ENGINE_LLAMA_CPP;
+    if (gp_known(job, GP_FIELD_CONTEXT_PER_SEQUENCE) && (!total || gp_known(job, GP_FIELD_SEQUENCES))) {
+        double sequences = total ? (double)gp_whole(job, GP_FIELD_SEQUENCES) : 1;
+        tokens = fmin(sequences * (double)gp_whole(job, GP_FIELD_CONTEXT_PER_SEQUENCE), most);
     }
-    gp_set_whole(job, GP_FIELD_CONTEXT, tokens > 0 ? tokens : 1, GP_DERIVED);
+    gp_set_whole(job, GP_FIELD_CONTEXT, tokens > 0 ? (int64_t)tokens : 1, GP_DERIVED);
 }
 
 /* Without a word about it, the weights are those that are published. llama.cpp's files are made from them. */

@@ -196,8 +196,8 @@ static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger 
                      gp_gather_stage_amount(s->params, weight, sums ? s->recipe->gradient_bytes : 0), spread_buffers);
 }
 
-/* What ZeRO-3 and FSDP hold whole for a moment: two layers (DeepSpeed: as many as it keeps alive) while one is computed, and at the ends the embedding or the
- * output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
+/* What ZeRO-3 and FSDP hold whole for a moment, fetched from other GPUs or from the host: two layers (DeepSpeed: as many
+ * as it keeps alive) while one is computed, and at the ends the embedding or the output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
  * have no gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
     bool frozen = gp_is_adapter(job), separate = s->recipe->framework->separate_ends;
@@ -374,7 +374,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_divided_states(job, model, layout, ledger);
     if (stays_gathered(&s))
         add_whole_stage(job, &s, ledger);
-    else if (layout->zero >= 3 && layout->dp * layout->cp > 1)
+    else if (layout->recipe.weights_on_host || (layout->zero >= 3 && layout->dp * layout->cp > 1))
         add_gathered(job, &s, ledger);
     add_buckets(&s, ledger);
     add_copies(job, &s, ledger);

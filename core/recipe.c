@@ -49,7 +49,7 @@ static bool computes_prompt_logits(const char *version) {
     return torch >= 0 && torch < 5;
 }
 
-static gp_engine_kind engine_of(const gp_job *job) {
+gp_engine_kind gp_engine_of(const gp_job *job) {
     switch (gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : GP_CHOICE_ENGINE_VLLM) {
     case GP_CHOICE_ENGINE_LLAMA_CPP:
     case GP_CHOICE_ENGINE_IK_LLAMA_CPP:
@@ -242,7 +242,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     }
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
-    recipe->engine = engine_of(job);
+    recipe->engine = gp_engine_of(job);
     recipe->release = vllm_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {

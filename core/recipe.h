@@ -116,8 +116,13 @@ typedef struct {
 /* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */
 int gp_recipe_zero_of(const char *fsdp);
 
+/* True when the job's weights stay in host memory and are fetched as they are needed. */
+bool gp_recipe_offloads_weights(const gp_job *job);
+
 /* True when the job's framework fills sequences up to what context parallelism divides evenly. */
 bool gp_recipe_pads_sequences(const gp_job *job);
+
+gp_engine_kind gp_engine_of(const gp_job *job);
 
 /* True for engines that are given a share of the device's memory (infer.memory_utilization), and the share they take
  * when none is named; 0 = all that is left to them. */

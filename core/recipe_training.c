@@ -167,6 +167,13 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     recipe->optimizer_on_host = optimizer->on_host;
 }
 
+bool gp_recipe_offloads_weights(const gp_job *job) {
+    int64_t choice = gp_known(job, GP_FIELD_OFFLOAD) ? gp_whole(job, GP_FIELD_OFFLOAD) : 0;
+    if (choice < 0) return strstr(gp_recipe_text(job, GP_FIELD_OFFLOAD), "param") != NULL;
+    return choice == GP_CHOICE_OFFLOAD_OPTIMIZER_AND_PARAM || choice == GP_CHOICE_OFFLOAD_PARAMS_AND_OPTIMIZER ||
+           choice == GP_CHOICE_OFFLOAD_PARAMS;
+}
+
 /* A text beyond the list is read for what it names: "offload-opt-m", "offload-master" and "offload-gradients" are
  * LLMQ's. DeepSpeed and FSDP update offloaded states on the host, so gradients go there as they are made. */
 static void set_offload(const gp_job *job, gp_recipe *recipe) {
@@ -176,11 +183,10 @@ static void set_offload(const gp_job *job, gp_recipe *recipe) {
     bool both = choice == GP_CHOICE_OFFLOAD_OPTIMIZER_AND_PARAM || choice == GP_CHOICE_OFFLOAD_PARAMS_AND_OPTIMIZER;
     bool optimizer = both || choice == GP_CHOICE_OFFLOAD_OPTIMIZER || own_step ||
                      (free_text && strstr(text, "optim") != NULL);
-    bool params = both || choice == GP_CHOICE_OFFLOAD_PARAMS || (free_text && strstr(text, "param") != NULL);
     recipe->optimizer_on_host = recipe->optimizer_on_host || optimizer;
     recipe->master_on_host = own_step ? strstr(text, "master") != NULL : optimizer;
     recipe->gradients_on_host = own_step ? strstr(text, "gradients") != NULL : optimizer;
-    recipe->weights_on_host = params;
+    recipe->weights_on_host = gp_recipe_offloads_weights(job);
 }
 
 /* "none" names no special loss kernel, so the logits are there. */

@@ -195,3 +195,21 @@ test("what a job cannot do without is named", () => {
   const found = report.errors.map(({ code, path: place }) => `${place} ${code}`).sort();
   assert.deepEqual(found, ["model missing", "task missing"]);
 });
+
+test("settings of another engine are noted and change nothing", () => {
+  const llama = { sequences: 4, kv_unified: true, outputs_max: 64, swa_full: true, ubatch: 256, batch_tokens: 4096, gpu_layers: 3, flash_attention: false };
+  const servers = { max_num_seqs: 16, max_batched_tokens: 4096, enforce_eager: true };
+  const base = (engine, more) => ({ ...BASES.infer, infer: { engine, context: 8192, ...more } });
+  const noted = (report) => report.assumptions.filter((row) => row.code === "not_modelled").map((row) => row.path.slice("infer.".length)).sort();
+  const [vllm, vllmMore, cpp, cppMore, library] = planAll([base("vllm"), base("vllm", llama), base("llama.cpp"), base("llama.cpp", servers),
+    base("transformers", { ...llama, ...servers })]);
+  assert.deepEqual([noted(vllmMore), noted(cppMore)], [Object.keys(llama).sort(), Object.keys(servers).sort()]);
+  assert.deepEqual(noted(library), Object.keys({ ...llama, ...servers }).sort());
+  assert.deepEqual([vllmMore.memory, cppMore.memory], [vllm.memory, cpp.memory]);
+});
+
+test("a context for each sequence is the context, and llama.cpp's is that of all", () => {
+  const job = (engine) => ({ ...BASES.infer, infer: { engine, concurrency: 4, sequences: 4, context_per_sequence: 3000 } });
+  const context = ({ steps }) => steps.find((step) => step.id === "batch").numbers.context;
+  assert.deepEqual(planAll([job("vllm"), job("llama.cpp")]).map(context), [3000, 12000]);
+});

@@ -195,3 +195,15 @@ test("each ZeRO stage holds no more state than the one before", () => {
     for (let zero = 1; zero < 4; zero++) assert.ok(bytes[zero] <= bytes[zero - 1], `ZeRO-${zero}: ${bytes} ${say(job)}`);
   }
 });
+
+test("weights in host memory are fetched into the GPU, and shared out as ZeRO-3 has it", () => {
+  const job = (count, zero) => ({ task: "full", model: "meta-llama/Llama-2-7b-hf", hardware: { gpu: "RTX 4090", count },
+    train: { offload: "params+optimizer", recompute: "full", tp: 1, ...(zero === undefined ? {} : { zero }) } });
+  const [one, four, stated, none] = planAll([job(1), job(4), job(4, 3), job(4, 0)]);
+  // Two of its layers at least, in 16 bits, are on the GPU while one is computed.
+  for (const report of [one, four, none]) assert.ok(itemBytes(report, "gather_buffers") > 2 * 2 * 202e6);
+  assert.deepEqual([one.parallel.zero, four.parallel.zero], [3, 3]);
+  assert.equal(four.memory.peak_bytes, stated.memory.peak_bytes);
+  assert.ok(four.memory.host_bytes <= one.memory.host_bytes * 1.01, "the host holds the model once");
+  assert.deepEqual(four.assumptions.find((row) => row.path === "train.zero").args, { value: "3", from: "train.offload" });
+});
