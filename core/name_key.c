@@ -34,7 +34,8 @@ static bool is_one_of(const word *candidate, const char *list) {
         size_t same = 0;
         while (same < candidate->length && list[same] == gp_lower(candidate->start[same])) same++;
         if (same == candidate->length && list[same] == ' ') return true;
-        while (*list++ != ' ') continue;
+        while (*list != ' ') list++;
+        list++;
     }
     return false;
 }

@@ -200,8 +200,8 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
     RANGE(writer, "throughput_tok_s", &serving->throughput_tok_s);
     gp_write_number(writer, "sequences", serving->sequences);
     if (curve->has_targets) gp_write_number(writer, "within_targets", curve->within_targets);
-    if (!brief) write_curve(writer, curve);
     if (!brief) {
+        write_curve(writer, curve);
         gp_write_open(writer, "why", '{');
         write_reason(writer, "alone_s", &serving->alone);
         write_reason(writer, "step_s", &serving->step);
