@@ -30,10 +30,6 @@ static bool text_begins(const gp_job *job, gp_field field, const char *prefix) {
     return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static gp_recompute policy_of(const gp_job *job) {
-    return gp_known(job, GP_FIELD_RECOMPUTE) ? (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE) : GP_RECOMPUTE_NONE;
-}
-
 static bool is_plain(const gp_layer_kind *kind) {
     bool softmax = kind->attention == GP_ATTENTION_FULL || kind->attention == GP_ATTENTION_SLIDING ||
                    kind->attention == GP_ATTENTION_LATENT;
@@ -51,9 +47,9 @@ static bool is_written_out(const gp_model *model) {
            !shape->latent.output_gate && shape->latent.index_heads == 0 && !shape->q_gate && shape->embedding_dim == 0;
 }
 
-static bool is_known(const gp_job *job, const gp_model *model, const gp_layout *layout) {
+static bool is_known(const gp_model *model, const gp_layout *layout) {
     const gp_recipe *recipe = &layout->recipe;
-    gp_recompute policy = policy_of(job);
+    gp_recompute policy = recipe->recomputed_layers > 0 ? GP_RECOMPUTE_PARTIAL : recipe->recompute;
     bool whole = layout->tp == 1 && layout->cp == 1 && layout->pp == 1 && layout->ep == 1;
     return whole && recipe->kernels == GP_KERNELS_EAGER && recipe->framework->hugging_face && !recipe->scales_outputs &&
            (policy == GP_RECOMPUTE_NONE || policy == GP_RECOMPUTE_FULL) && is_written_out(model);
@@ -147,7 +143,7 @@ static int forward_layers(replay *r, int x) {
         step->layer = of->layer;
         if (r->recomputes) {
             of->input = x;
-            gp_tape_keep(tape, gp_step_value(step, x)->storage);
+            if (!step->recipe->checkpoints_on_host) gp_tape_keep(tape, gp_step_value(step, x)->storage);
             of->random = gp_tape_hold(tape, gp_mul(of->count, RANDOM_STATE_BYTES), GP_HELD_WORKING);
         }
         int next = gp_step_layer(step, x);
@@ -215,6 +211,8 @@ static int backward_layer(replay *r, const run *of, int gradient) {
     gp_step_stand_for(step, of->count);
     step->layer = of->layer;
     gp_value *input = gp_step_value(step, of->input);
+    if (step->recipe->checkpoints_on_host) /* it comes back */
+        input->storage = (int16_t)gp_tape_hold(tape, gp_mul(input->elements, input->size), GP_HELD_KEPT);
     input->gradient = GP_NOTHING;
     bool asked = input->wants;
     input->wants = true;
@@ -252,7 +250,7 @@ static uint64_t left_bytes(const replay *r) {
 }
 
 bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_eager_step *result) {
-    if (!is_known(job, model, layout)) return false;
+    if (!is_known(model, layout)) return false;
     gp_tape tape;
     replay r = {.run_count = 0};
     gp_step *step = &r.step;
@@ -261,7 +259,7 @@ bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *
     set_runs(&r, model);
     bool lasting = layout->grad_accum > 1 || layout->recipe.gradients_on_host;
     tape.shards = lasting ? 0 : layout->zero >= 2 ? (uint64_t)(layout->dp * layout->cp) : 1;
-    r.recomputes = policy_of(job) == GP_RECOMPUTE_FULL;
+    r.recomputes = layout->recipe.recompute == GP_RECOMPUTE_FULL;
     r.fully = layout->recipe.loss == GP_LOSS_FULL;
     r.hidden = (uint64_t)model->shape.hidden;
     r.vocab = (uint64_t)model->shape.vocab;
