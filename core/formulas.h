@@ -39,6 +39,7 @@ gp_amount gp_optimizer_single_amount(double largest, double bytes, double previo
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
 gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
 gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);
+gp_amount gp_whole_model_amount(const gp_stage_share *share, const gp_recipe *recipe);
 gp_amount gp_flat_copy_amount(double params, double bytes_per_param);
 gp_amount gp_gather_stage_amount(double params, double weight_bytes, double gradient_bytes);
 gp_amount gp_gathered_sequence_amount(double tokens, double hidden, double element_bytes);

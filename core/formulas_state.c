@@ -215,6 +215,19 @@ gp_amount gp_flat_copy_amount(double params, double bytes_per_param) {
     return GP_AMOUNT(flat_copy, params * bytes_per_param, terms);
 }
 
+static const gp_formula whole_model = {
+    "workspace.whole_model", "(linear_params * linear_bits + other_params * other_bits) / 8",
+    "github.com/Lightning-AI/pytorch-lightning src/lightning/fabric/strategies/fsdp.py: a model that was built on the GPU "
+    "is whole there until its units are sharded; peaks of github.com/Lightning-AI/litgpt tutorials/resource-tables.md"};
+gp_amount gp_whole_model_amount(const gp_stage_share *share, const gp_recipe *recipe) {
+    double linear = (double)share->linear_params, other = (double)share->other_params;
+    const gp_term terms[] = {{"linear_params", linear},
+                             {"linear_bits", recipe->linear_bits},
+                             {"other_params", other},
+                             {"other_bits", recipe->other_bits}};
+    return GP_AMOUNT(whole_model, (linear * recipe->linear_bits + other * recipe->other_bits) / 8, terms);
+}
+
 static const gp_formula gradient_dummies = {
     "workspace.weight_gradients", "distinct_params * element_bytes",
     "github.com/NVIDIA/TransformerEngine transformer_engine/pytorch/module/base.py: dummy weight gradients, one per "
@@ -227,5 +240,5 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp, &optimizer_single, &gather_layers, &gather_ends, &gather_buckets,
-    &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &gradient_dummies, NULL,
+    &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &whole_model, &gradient_dummies, NULL,
 };

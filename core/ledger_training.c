@@ -238,6 +238,12 @@ static void add_flat_copy(const states *s, gp_stage_ledger *ledger) {
                      spread_buffers);
 }
 
+static void add_whole_model(const states *s, gp_stage_ledger *ledger) {
+    if (!s->recipe->framework->loads_whole || !(s->shards[3] > 1)) return;
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, GP_PHASE_BIT(GP_PHASE_LOAD), gp_whole_model_amount(s->share, s->recipe),
+                     spread_buffers);
+}
+
 static void add_buckets(const states *s, gp_stage_ledger *ledger) {
     const double bucket_elements = 5e8;
     if (!s->recipe->framework->buckets || s->layout->dp == 1) return;
@@ -378,6 +384,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         add_gathered(job, &s, ledger);
     add_buckets(&s, ledger);
     add_copies(job, &s, ledger);
+    add_whole_model(&s, ledger);
     if (!gp_is_adapter(job)) add_flat_copy(&s, ledger);
     add_gradient_dummies(&s, ledger);
     double params = gp_is_adapter(job) ? (double)ledger->share.adapter_params : s.params;

@@ -27,6 +27,7 @@ typedef struct {
     double below, above;        /* of the 90 % range: shares of a peak, beside the spread of its items */
     bool fp32_weights;          /* 16-bit pretraining keeps fp32 parameters and casts them when it gathers */
     bool main_gradients;        /* gradients live in one fp32 buffer through the whole step */
+    bool loads_whole;           /* every GPU holds the whole model until its units are sharded */
     bool loads_fp32;            /* what is trained whole stays as it was loaded, in fp32 */
     bool sums_apart;            /* bf16 gradients are summed in an fp32 copy, fp16 ones in place (DeepSpeed's pipeline) */
     bool master_weights;        /* 16-bit full training keeps an fp32 copy in the optimizer */

@@ -21,7 +21,7 @@ static const gp_framework frameworks[] = {
     {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.15, .above = 0.20,
      .expands_kv = true, .separate_ends = true},
     {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .below = 0.02, .above = 0.06,
-     .expands_kv = true, .fused_qkv = true, .adapter_dropout = true},
+     .expands_kv = true, .fused_qkv = true, .adapter_dropout = true, .loads_whole = true},
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.15, .above = 0.20,
      .fp32_weights = true, .fsdp = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .below = 0.05, .above = 0.15,
