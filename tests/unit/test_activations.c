@@ -9,7 +9,8 @@
 
 #include "fixture.h"
 
-enum { H = 256, A = 8, G = 2, D = 32, F = 688, S = 64, B = 2, R = 8, TOKENS = B * S, Q = A * D };
+enum { H = 256, A = 8, D = 32, F = 688, S = 64, B = 2 };
+static const uint64_t h = H, a = A, g = 2, d = D, f = F, s = S, r = 8, tokens = UINT64_C(2) * S, q = UINT64_C(8) * D;
 
 static uint64_t saved(int layers, const char *task, const char *style, const char *shape, const char *fields) {
     char text[1024];
@@ -18,12 +19,12 @@ static uint64_t saved(int layers, const char *task, const char *style, const cha
              "\"tied_embeddings\":true,\"style\":\"%s\"%s},\"hardware\":{\"gpu\":\"cpu\"},\"train\":{\"framework\":"
              "\"hf-trainer\",\"micro_batch\":%d,\"seq_len\":%d,%s}}",
              task, layers, H, A, D, F, style, shape, B, S, fields);
-    fixture *f = fixture_of(text);
-    if (!f->valid) print_error("%s\n", text);
-    assert_true(f->valid);
+    fixture *one = fixture_of(text);
+    if (!one->valid) print_error("%s\n", text);
+    assert_true(one->valid);
     gp_stage_ledger ledger;
-    gp_ledger_stage(&f->job, &f->model, &f->layout, 0, &ledger);
-    fixture_free(f);
+    gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &ledger);
+    fixture_free(one);
     return ledger.saved_bytes;
 }
 
@@ -31,7 +32,7 @@ static uint64_t saved(int layers, const char *task, const char *style, const cha
 static void expect(const char *task, const char *style, const char *shape, const char *fields, uint64_t per_token,
                    uint64_t once) {
     uint64_t layer = saved(4, task, style, shape, fields) - saved(3, task, style, shape, fields);
-    uint64_t wanted = per_token * TOKENS + once;
+    uint64_t wanted = per_token * tokens + once;
     if (layer != wanted)
         print_error("%s %s: %llu, wanted %llu\n", style, fields, (unsigned long long)layer, (unsigned long long)wanted);
     assert_int_equal(layer, wanted);
@@ -42,62 +43,62 @@ static void expect(const char *task, const char *style, const char *shape, const
 #define BF16 "\"precision\":\"bf16\",\"weights\":\"bf16\",\"autocast\":false,\"attention\":\"eager\""
 #define FP32 "\"precision\":\"fp32\",\"weights\":\"fp32\",\"autocast\":false,\"attention\":\"eager\""
 #define AUTOCAST "\"precision\":\"bf16\",\"weights\":\"fp32\",\"autocast\":true,\"attention\":\"eager\""
-static const uint64_t weights = 2 * (2 * H * Q + 2 * H * G * D + 3 * H * F);
+
 
 static void test_llama(void **state) {
     (void)state;
-    expect("full", "llama", GQA, BF16, 16 * H + 8 + 8 * Q + 6 * A * S + 8 * F, 8);
-    expect("full", "llama", GQA, FP32, 24 * H + 8 + 16 * Q + 4 * A * S + 16 * F, 8);
-    expect("full", "llama", GQA, FP32 ",\"dropout\":0.1", 24 * H + 8 + 16 * Q + 9 * A * S + 16 * F, 8);
-    expect("full", "llama", GQA, AUTOCAST, 26 * H + 8 + 8 * Q + 6 * A * S + 8 * F, 8 + weights);
-    expect("full", "llama", GQA, BF16 ",\"dropout\":0.1", 16 * H + 8 + 8 * Q + 7 * A * S + 8 * F, 8);
-    expect("full", "llama", GQA, BF16 ",\"rmsnorm_mean_saves_input\":true", 24 * H + 8 + 8 * Q + 6 * A * S + 8 * F, 8);
-    expect("full", "qwen3", GQA, BF16, 16 * H + 8 + 8 * Q + 6 * A * S + 8 * F + (A + G) * (6 * D + 4), 8);
+    expect("full", "llama", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8);
+    expect("full", "llama", GQA, FP32, 24 * h + 8 + 16 * q + 4 * a * s + 16 * f, 8);
+    expect("full", "llama", GQA, FP32 ",\"dropout\":0.1", 24 * h + 8 + 16 * q + 9 * a * s + 16 * f, 8);
+    expect("full", "llama", GQA, AUTOCAST, 26 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8 + 2 * (2 * h * q + 2 * h * g * d + 3 * h * f));
+    expect("full", "llama", GQA, BF16 ",\"dropout\":0.1", 16 * h + 8 + 8 * q + 7 * a * s + 8 * f, 8);
+    expect("full", "llama", GQA, BF16 ",\"rmsnorm_mean_saves_input\":true", 24 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8);
+    expect("full", "qwen3", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f + (a + g) * (6 * d + 4), 8);
 }
 
 /* The scores are gone, the kernel keeps a log-sum-exp; keys and values are whole, or as they are. */
 static void test_flash_kernels(void **state) {
     (void)state;
     expect("full", "llama", GQA, "\"precision\":\"bf16\",\"weights\":\"bf16\",\"autocast\":false,\"attention\":\"sdpa\"",
-           16 * H + 8 + 8 * Q + 4 * A + 8 * F, 0);
+           16 * h + 8 + 8 * q + 4 * a + 8 * f, 0);
     expect("full", "llama", GQA, "\"precision\":\"bf16\",\"weights\":\"bf16\",\"autocast\":false,\"attention\":\"flash\"",
-           16 * H + 8 + 4 * Q + 4 * G * D + 4 * A + 8 * F, 0);
+           16 * h + 8 + 4 * q + 4 * g * d + 4 * a + 8 * f, 0);
 }
 
 static void test_gpt(void **state) {
     (void)state;
-    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", BF16, 16 * H + 4 * F + 8 + 2 * A * S, 2);
-    expect("full", "gpt2", MHA ",\"activation\":\"gelu_new\"", BF16, 16 * H + 10 * F + 8 + 2 * A * S, 2 + 24);
+    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", BF16, 16 * h + 4 * f + 8 + 2 * a * s, 2);
+    expect("full", "gpt2", MHA ",\"activation\":\"gelu_new\"", BF16, 16 * h + 10 * f + 8 + 2 * a * s, 2 + 24);
     /* Where f is 4 h the textbook's 34 h + 5 a s, and the statistics of the norms. */
-    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", BF16 ",\"dropout\":0.1", 18 * H + 4 * F + 8 + 5 * A * S, 2);
-    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", FP32, 32 * H + 8 * F + 16 + 4 * A * S, 4);
+    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", BF16 ",\"dropout\":0.1", 18 * h + 4 * f + 8 + 5 * a * s, 2);
+    expect("full", "gpt2", MHA ",\"activation\":\"gelu\"", FP32, 32 * h + 8 * f + 16 + 4 * a * s, 4);
 }
 
 /* Frozen matrices keep no inputs; each adapter its own. */
 static void test_adapters(void **state) {
     (void)state;
-    static const uint64_t frozen = 8 * H + 8 + 6 * Q + 6 * A * S + 6 * F;
+    const uint64_t frozen = 8 * h + 8 + 6 * q + 6 * a * s + 6 * f;
 #define LORA(more) BF16 ",\"lora\":{\"rank\":8,\"targets\":[\"q_proj\",\"v_proj\"]," more "}"
-    expect("lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"fp32\""), frozen + 2 * (4 * H + 4 * R), 8 + 2 * 8);
-    expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"fp32\""), frozen + 2 * (5 * H + 4 * R), 8 + 2 * 8);
-    expect("lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"bf16\""), frozen + 2 * H + 2 * 2 * R, 8 + 2 * 8);
-    expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"bf16\""), frozen + 2 * (3 * H + 2 * R), 8 + 2 * 8);
+    expect("lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"fp32\""), frozen + 2 * (4 * h + 4 * r), 8 + 2 * 8);
+    expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"fp32\""), frozen + 2 * (5 * h + 4 * r), 8 + 2 * 8);
+    expect("lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"bf16\""), frozen + 2 * h + 4 * r, 8 + 2 * 8);
+    expect("lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"bf16\""), frozen + 2 * (3 * h + 2 * r), 8 + 2 * 8);
     /* Other kinds than low-rank matrices: gradients pass through all layers all the same. */
     expect("lora", "llama", GQA, LORA("\"kind\":\"PROMPT_TUNING\""), frozen, 8);
 }
 
 static void test_checkpoints_keep_the_input(void **state) {
     (void)state;
-    expect("full", "llama", GQA, BF16 ",\"recompute\":\"full\"", 2 * H, 0);
-    expect("full", "llama", GQA, AUTOCAST ",\"recompute\":\"full\"", 4 * H, 0);
-    expect("full", "gpt2", MHA, BF16 ",\"recompute\":\"full\",\"dropout\":0.1", 2 * H, 0);
+    expect("full", "llama", GQA, BF16 ",\"recompute\":\"full\"", 2 * h, 0);
+    expect("full", "llama", GQA, AUTOCAST ",\"recompute\":\"full\"", 4 * h, 0);
+    expect("full", "gpt2", MHA, BF16 ",\"recompute\":\"full\",\"dropout\":0.1", 2 * h, 0);
 }
 
 static void test_experts(void **state) {
     (void)state;
     const uint64_t experts = 4, topk = 2;
     expect("full", "mixtral", GQA ",\"moe\":{\"experts\":4,\"topk\":2}", BF16,
-           16 * H + 8 + 8 * Q + 6 * A * S + 4 * experts + 12 * topk + 4 + topk * (18 + 6 * H + 8 * F), 8);
+           16 * h + 8 + 8 * q + 6 * a * s + 4 * experts + 12 * topk + 4 + topk * (18 + 6 * h + 8 * f), 8);
 }
 
 int main(void) {
