@@ -38,6 +38,7 @@ typedef struct {
     char name[GP_TEXT_BYTES];
     char architecture[GP_TEXT_BYTES];
     uint64_t tensors, bytes;
+    uint64_t embedding_bytes, output_bytes; /* of a GGUF file's token table and output matrix, 0 = none */
     uint64_t params;     /* 0 = not told by the files */
     int type_count;
     gp_import_sum types[GP_IMPORT_TYPES_MAX];

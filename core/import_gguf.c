@@ -29,8 +29,15 @@ static gp_import_group group_of(const gp_gguf_tensor *tensor) {
     return begins(tensor, "blk.") || begins(tensor, "enc.") || begins(tensor, "dec.") ? GP_GROUP_LAYERS : GP_GROUP_OTHER;
 }
 
+static void add_end(const gp_gguf *gguf, const char *name, uint64_t *bytes) {
+    const gp_gguf_tensor *tensor = gp_gguf_tensor_find(gguf, name);
+    if (tensor != NULL) *bytes = gp_add(*bytes, tensor->bytes);
+}
+
 static void add_tensors(gp_import_state *state, const gp_gguf *gguf) {
     gp_import *import = state->import;
+    add_end(gguf, "token_embd.weight", &import->embedding_bytes);
+    add_end(gguf, "output.weight", &import->output_bytes);
     for (uint64_t i = 0; i < gguf->tensor_count; i++) {
         const gp_gguf_tensor *tensor = &gguf->tensors[i];
         gp_ggml_type type = gp_ggml_find(tensor->type);

@@ -63,6 +63,8 @@ static void write_job(gp_writer *writer, const gp_import *import) {
     if (import->bytes > 0) {
         gp_write_text(writer, "file_weights", import->quantization.format);
         gp_write_bytes(writer, "file_bytes", import->bytes);
+        gp_write_known(writer, "file_embedding", (double)import->embedding_bytes);
+        gp_write_known(writer, "file_output", (double)import->output_bytes);
     }
     gp_write_close(writer, '}');
     gp_write_open(writer, "infer", '{');

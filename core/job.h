@@ -92,6 +92,7 @@ typedef struct {
     char activation[32];  /* "gelu_new", … or "" */
     char file_weights[GP_TEXT_BYTES]; /* format of the file that the model was imported from, or "" */
     double file_bytes;    /* of its tensors: the weights, as long as infer.weights is that format; 0 = absent */
+    double file_embedding, file_output; /* of those, the token table and the output matrix; 0 = not stated */
     bool has_moe;         /* a `moe` object with at least one value was given */
     gp_moe_request moe;
     const struct cJSON *config; /* CONFIG: the config.json, borrowed from the request's tree */

@@ -46,6 +46,8 @@ static const gp_part parts[] = {
     PART("model.moe.layer_freq", NOTED, 0, 0, "moe.layer_freq"),
     WORDS(file_weights, "m.file_weights"),
     STORED("model.file_bytes", REAL, 1, 9007199254740992.0, "m.file_bytes", model.file_bytes),
+    STORED("model.file_embedding", REAL, 1, 9007199254740992.0, "m.file_embedding", model.file_embedding),
+    STORED("model.file_output", REAL, 1, 9007199254740992.0, "m.file_output", model.file_output),
     PART("model.config", CONFIG, 0, 0, "m.config"),
     PART("hardware", SECTION, 0, 0, ""),
     PART("hardware.gpu", GPU, 0, 0, "gpu"),

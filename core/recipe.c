@@ -209,9 +209,11 @@ static bool keeps_experts_on_host(const gp_job *job, const gp_model *model, cons
     return (double)model->total_params * recipe->linear_bits / 8 > count * device;
 }
 
-/* An imported file: its own bytes count more than what its mix would give, which tells how the ends are packed. What
- * is not in them is in the layers. Without a mix, or with one that cannot be, the file is one piece. */
-static void take_file(gp_recipe *recipe) {
+/* An imported file: its own bytes count more than what its mix would give, which tells how the ends are packed where the
+ * job does not. What is not in them is in the layers. Without a mix, or with one that cannot be, the file is one piece. */
+static void take_file(const gp_model_request *file, gp_recipe *recipe) {
+    if (file->file_embedding > 0) recipe->file_embedding = (uint64_t)file->file_embedding;
+    if (file->file_output > 0 && recipe->file_output > 0) recipe->file_output = (uint64_t)file->file_output;
     uint64_t ends = gp_add(gp_add(recipe->file_embedding, recipe->file_output), recipe->file_ends);
     if (recipe->mix >= 0 && recipe->file_bytes > (double)ends) {
         recipe->mix_layers = recipe->file_layers;
@@ -238,7 +240,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     if (gp_weights_are_file(job)) {
         recipe->file_bytes = job->model.file_bytes;
         recipe->model_bits = model_bits(model, recipe);
-        take_file(recipe);
+        take_file(&job->model, recipe);
     }
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
