@@ -80,4 +80,8 @@ $(DIST)/licenses.txt: LICENSE $(NODE_MODULES) $(CJSON)/cJSON.c web/web.mk
 	  echo; echo "Chart.js"; cat node_modules/chart.js/LICENSE.md; \
 	  echo; echo "@kurkle/color"; cat node_modules/@kurkle/color/LICENSE.md; } > $@
 
-.PHONY: site run
+# How long the page works on an edit.
+bench-page: site ## print the speed of the page
+	node tests/bench/page.mjs
+
+.PHONY: site run bench-page

@@ -19,30 +19,6 @@ test("typing plans at once, without leaving the field", async () => {
   });
 });
 
-test("an edit reaches numbers and chart within a frame's work", async () => {
-  await withPage({}, async (page) => {
-    await page.waitForSelector("#chart[data-state=drawn]");
-    const session = await page.context().newCDPSession(page);
-    // Time on the processor, which another program's load lengthens little; time on the wall would measure that load.
-    await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    const scriptSeconds = async () => (await session.send("Performance.getMetrics")).metrics.find((row) => row.name === "ScriptDuration").value;
-    const edit = (count) => page.evaluate(async ([selector, edits]) => {
-      const input = document.querySelector(selector);
-      for (let index = 0; index < edits; index++) {
-        input.value = String(1024 + 16 * index);
-        input.dispatchEvent(new Event("input", { bubbles: true }));
-        await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
-      }
-    }, [SEQ, count]);
-    await edit(10);
-    const begun = await scriptSeconds();
-    await edit(40);
-    const milliseconds = 1000 * (await scriptSeconds() - begun) / 40;
-    console.log(`# one edit: ${milliseconds.toFixed(1)} ms of script`);
-    assert.ok(milliseconds > 0, `${milliseconds} ms`);
-  });
-});
-
 test("an error stands beside its field with the allowed range, and the last good answer stays", async () => {
   await withPage({}, async (page) => {
     const before = await textOf(page, ".verdict-number");
