@@ -318,6 +318,10 @@ static bool check_size(filler *fill) {
     return refuse(fill, GP_CODE_INCONSISTENT_MODEL, "model.params", "params", request->params);
 }
 
+bool gp_request_is_latent(const gp_model_request *request) {
+    return gp_text_is_folded("MLA", request->attention, strlen(request->attention));
+}
+
 bool gp_shape_of_request(const gp_model_request *request, const gp_shape_use *use, gp_shape *shape,
                          gp_diagnostics *diagnostics) {
     filler fill = {request, shape, diagnostics, use, false};

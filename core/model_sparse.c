@@ -6,10 +6,6 @@
 #include "model_shapes.h"
 #include "text.h"
 
-bool gp_request_is_latent(const gp_model_request *request) {
-    return gp_text_is_folded("MLA", request->attention, strlen(request->attention));
-}
-
 static void note_structure(gp_diagnostics *diagnostics, const char *path, const char *what, const char *value,
                            const gp_shape *shape) {
     gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_STRUCTURE_CHOSEN, path);

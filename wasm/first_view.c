@@ -1,55 +1,49 @@
 /* first_view.c: stands in the module that the page starts with for what its first view does not need: files of a model
- * and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), the choice of hardware
- * (core/rank.c), and what is looked up apart from any plan (core/report_reference.c). The full module has them; the page
- * loads it before it asks for any. */
+ * and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files and the
+ * memory of llama.cpp (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes
+ * (core/model_sparse.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
+ * (core/report_reference.c, core/formula_list.c).
+ *
+ * A request that comes to one of these stops the module, and the page asks the full one instead (web/engine-client.js):
+ * an answer is never another than the full module's. */
+#include <string.h>
+
 #include "config.h"
 #include "deflate.h"
 #include "import_request.h"
+#include "llama_cpp.h"
+#include "model_shapes.h"
+#include "quantize.h"
 #include "report.h"
 
+/* Nothing here uses what it is given. NOLINTBEGIN(misc-unused-parameters,readability-non-const-parameter) */
+#pragma clang diagnostic ignored "-Wunused-parameter"
+
+#define LEFT_OUT { __builtin_trap(); }
+
 void gp_import_request(const struct cJSON *parts, const char *name, const unsigned char *files, size_t file_bytes,
-                       gp_writer *writer, gp_diagnostics *faults) {
-    (void)parts, (void)name, (void)files, (void)file_bytes, (void)writer;
-    gp_argue_text(gp_diagnose(faults, GP_CODE_UNKNOWN_OPERATION, "op"), "value", "import");
-}
+                       gp_writer *writer, gp_diagnostics *faults) LEFT_OUT
+bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
 
-bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics) {
-    (void)config, (void)shape;
-    gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, path), "value", "config");
-    return false;
-}
+size_t gp_deflate(const char *text, size_t length, unsigned char *packed, size_t size) LEFT_OUT
+bool gp_inflate(const unsigned char *packed, size_t length, char *text, size_t size, size_t *text_length) LEFT_OUT
 
-/* As if nothing could be packed, and nothing packed were whole. */
-size_t gp_deflate(const char *text, size_t length, unsigned char *packed, size_t size) {
-    (void)text, (void)length;
-    if (size > 0) packed[0] = 0;
-    return 0;
+int gp_mix_find(const char *name) {
+    if (strncmp(name, "gguf:", 5) == 0) LEFT_OUT
+    return -1;
 }
+void gp_quantize(const gp_model *model, int mix, gp_file_bytes *bytes) LEFT_OUT
+uint64_t gp_quantize_layers(const gp_model *model, int mix, int64_t first, int64_t count) LEFT_OUT
+uint64_t gp_file_extra(const gp_model *model, int mix) LEFT_OUT
+const gp_ggml_row *gp_ggml_info(gp_ggml_type type) LEFT_OUT
+void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) LEFT_OUT
 
-bool gp_inflate(const unsigned char *packed, size_t length, char *text, size_t size, size_t *text_length) {
-    (void)packed, (void)length;
-    if (size > 0) text[0] = '\0';
-    *text_length = 0;
-    return false;
-}
+bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
+bool gp_shape_take_sparse(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
 
-/* As if memory had run out. */
-gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filter, gp_plan *plan, int *count) {
-    (void)request, (void)kind, (void)filter, (void)plan;
-    *count = 0;
-    return NULL;
-}
-
-void gp_report_rank(gp_writer *writer, const gp_rank_row *rows, int count) {
-    (void)writer, (void)rows, (void)count;
-}
-
-bool gp_report_reference(gp_writer *writer, const char *kind, const char *filter) {
-    (void)writer, (void)kind, (void)filter;
-    return false;
-}
-
-bool gp_report_explain(gp_writer *writer, const char *id) {
-    (void)writer, (void)id;
-    return false;
-}
+gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filter, gp_plan *plan, int *count) LEFT_OUT
+void gp_report_rank(gp_writer *writer, const gp_rank_row *rows, int count) LEFT_OUT
+bool gp_report_reference(gp_writer *writer, const char *kind, const char *filter) LEFT_OUT
+bool gp_report_explain(gp_writer *writer, const char *id) LEFT_OUT
+const gp_formula *gp_formula_at(int index) LEFT_OUT
+/* NOLINTEND(misc-unused-parameters,readability-non-const-parameter) */

@@ -1,7 +1,7 @@
 /* A plan without its form: the verdict, the bar, and the way to the full page. */
 import { createContext } from './context.js';
 import { byId, fill, h } from './dom.js';
-import { startEngine } from './engine-client.js';
+import { startEngine, whenAble } from './engine-client.js';
 import { allFields } from './fields.js';
 import { createFormat } from './format.js';
 import { chooseLanguage, createTranslator, hasWords, languages, loadWords } from './i18n.js';
@@ -53,8 +53,7 @@ function postHeight() {
 }
 
 /** @param {import('./types').Engine} engine @param {ReturnType<typeof readSettings>} settings */
-async function draw(engine, settings) {
-  await engine.prepare(location.hash);
+function draw(engine, settings) {
   const words = createTranslator(settings.lang);
   const fallback = examples[0].variants[0].job;
   /** @type {ReturnType<typeof engine.decode>} */
@@ -91,8 +90,9 @@ async function main() {
     startTheme(() => {}, settings.theme);
     await Promise.all([loadWords(settings.lang), pageParsed()]);
     const engine = await startEngine();
-    await draw(engine, settings);
-    window.addEventListener('hashchange', () => draw(engine, settings));
+    const show = () => whenAble(engine, () => draw(engine, settings));
+    await show();
+    window.addEventListener('hashchange', show);
     new ResizeObserver(postHeight).observe(document.documentElement);
   } catch (error) {
     const box = byId('fatal');

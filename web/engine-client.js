@@ -1,10 +1,23 @@
 /* The planner as the page sees it: requests out, reports back. The only file that speaks to the core. */
-import { createEngine } from '../wasm/engine.js';
+import { createEngine, EngineTrap } from '../wasm/engine.js';
 import { loadScript } from './load.js';
 
 /** @typedef {import('./types').Engine} Engine */
 
 export class PlannerMissing extends Error {}
+/** Thrown by the planner of the first view at a request that only the full one answers. */
+export class PartMissing extends Error {}
+
+/** Does what may throw PartMissing, and does it again once the planner is whole. @param {Engine} engine @param {() => void} action */
+export async function whenAble(engine, action) {
+  try {
+    action();
+  } catch (error) {
+    if (!(error instanceof PartMissing)) throw error;
+    await engine.complete();
+    action();
+  }
+}
 
 /** The module of the script that was loaded last. @param {string} script */
 function moduleOf(script) {
@@ -13,36 +26,38 @@ function moduleOf(script) {
   return createEngine(source);
 }
 
-/* An opaque value of a link: a config.json, or what the planner only keeps. The full module packs and reads them. */
-const OPAQUE = /=[jz]1\./;
-
 /**
- * Starts the planner that gpuplan.wasm.js carries. What reads files of a model or ranks hardware comes with the first file,
- * job that holds one, or list of hardware, in a full module that takes the place of the first.
+ * Starts the planner that gpuplan.wasm.js carries. It stops at what its first view does not need (wasm/first_view.c): then
+ * a full module takes its place.
  * @returns {Promise<Engine>}
  */
 export async function startEngine() {
   if (typeof WebAssembly !== 'object') throw new PlannerMissing('WebAssembly');
   let engine = await moduleOf('gpuplan.wasm.js');
+  let isFull = false;
   /** @type {Promise<void> | null} */
   let full = null;
   const loadFull = () => {
-    full ??= loadScript('gpuplan-full.wasm.js').then(async () => { engine = await moduleOf('gpuplan-full.wasm.js'); })
+    full ??= loadScript('gpuplan-full.wasm.js').then(async () => { engine = await moduleOf('gpuplan-full.wasm.js'); isFull = true; })
       .catch((error) => { full = null; throw error; });
     return full;
   };
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */
-  const ask = (request, files) => engine.answer({ gpuplan: 1, ...request }, files);
-  /** @param {import('./types').Job} job @returns {string} */
-  const link = (job) => ask({ op: 'link', job }).link ?? '';
+  const ask = (request, files) => {
+    try {
+      return engine.answer({ gpuplan: 1, ...request }, files);
+    } catch (error) {
+      if (isFull || !(error instanceof EngineTrap)) throw error;
+      throw new PartMissing(error.message);
+    }
+  };
   return {
-    prepare: (plan) => (OPAQUE.test(typeof plan === 'string' ? plan : link(plan)) ? loadFull() : null),
     complete: loadFull,
     plan: (job) => ask({ op: 'plan', job }),
     brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
     rank: (job, kind) => ask({ op: 'rank', job, kind }).rank ?? [],
-    link,
-    decode: (text) => ask({ op: 'link', link: text }),
+    link: (job) => ask({ op: 'link', job }).link ?? '',
+    decode: (link) => ask({ op: 'link', link }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],
     models: (filter) => ask({ op: 'catalog', kind: 'models', filter }).models ?? [],
     import: (parts, files, name) => loadFull().then(() => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files)),

@@ -1,5 +1,6 @@
 /* The job being edited, its answer, and the way back. One edit is one entry of the browser's history: typing replaces
  * the entry it opened, leaving the field closes it. The address bar holds the plan link of the job. */
+import { whenAble } from './engine-client.js';
 import { answer } from './planner.js';
 import { sameJob, withChanges } from './job.js';
 
@@ -33,7 +34,7 @@ export function createStore({ engine, initial, onChange }) {
     last = result.basis === 'job' || result.basis === 'before' ? result : null;
     onChange(result, job, linkFaults);
   }
-  const schedule = () => { frame ||= requestAnimationFrame(refresh); };
+  const schedule = () => { frame ||= requestAnimationFrame(() => whenAble(engine, refresh)); };
 
   /** @param {'pushState' | 'replaceState'} how */
   function record(how) {
@@ -83,8 +84,6 @@ export function createStore({ engine, initial, onChange }) {
     last = null;
   }
 
-  const prepare = async () => engine.prepare(history.state?.job ?? location.hash);
-
   function open() {
     openEdit = null;
     if (timer) clearTimeout(timer);
@@ -93,14 +92,14 @@ export function createStore({ engine, initial, onChange }) {
     else job = initial;
   }
 
-  /* Without the rest of the planner, as when the network is gone, the page says what it cannot read. */
-  window.addEventListener('popstate', async () => {
-    linkFaults = [];
+  window.addEventListener('popstate', () => {
     const isTyped = !history.state?.job;
-    await prepare().catch(() => {});
-    open();
-    refresh();
-    if (isTyped) record('replaceState');
+    whenAble(engine, () => {
+      linkFaults = [];
+      open();
+      refresh();
+      if (isTyped) record('replaceState');
+    });
   });
   window.addEventListener('pagehide', () => { if (timer) record('replaceState'); });
 
@@ -109,11 +108,10 @@ export function createStore({ engine, initial, onChange }) {
     replace,
     refresh: schedule,
     get job() { return job; },
-    async start() {
-      await prepare();
+    start: () => whenAble(engine, () => {
       open();
       refresh();
       record('replaceState');
-    },
+    }),
   };
 }

@@ -121,9 +121,7 @@ export interface DetailsScript {
 }
 
 export interface Engine {
-  /** Until it is done the planner cannot answer this job, or read this link; null when it can. */
-  prepare(plan: Job | string): Promise<void> | null;
-  /** Until it is done the planner knows no `rank`. */
+  /** Loads what the planner of the first view leaves out. Until then any of the others may throw PartMissing. */
   complete(): Promise<void>;
   plan(job: Job): Report;
   /** The numbers alone. */

@@ -6,30 +6,36 @@ import { brotliCompressSync } from "node:zlib";
 
 const compressed = (file) => brotliCompressSync(readFileSync(file)).length;
 
-/** Neither budget holds since the catalogue and the quantiser know every architecture: both are missed in the open. */
-const missed = { todo: "strings of the compiled tables in one pool, offsets instead of pointers" };
+/** Neither budget holds since a plan tells times and replays steps: both are missed in the open. */
+const missed = { todo: "what else the first view can leave to the full module" };
 
-/** Two fifths of it are the catalogue with its sources and the field table, the rest is code. */
+/** A third of it is data (the catalogue with its sources, formulas, the field table), the rest is code. */
 test("the core takes at most 80 KB", missed, (t) => {
   const bytes = compressed("dist/gpuplan.wasm.js");
   t.diagnostic(`${bytes} bytes`);
   assert.ok(bytes <= 80_000, `${bytes} bytes`);
 });
 
-test("the first view takes at most 120 KB before the charts", missed, (t) => {
+/** Files of the page before its first answer. */
+function firstView() {
   // The icon and the print style wait until the page is shown.
   const page = readFileSync("dist/index.html", "utf8").replace(/<link[^>]*(?:rel="icon"|media="print")[^>]*>/g, "");
   const files = [...page.matchAll(/(?:src|href)="([\w.-]+\.(?:js|css|svg))"/g)].map((match) => match[1]);
   // main.js asks for the words of one language: the larger one counts.
   files.push(["words-en.js", "words-zh-Hans.js"].sort((a, b) => compressed(`dist/${b}`) - compressed(`dist/${a}`))[0]);
   assert.ok(files.includes("main.js") && files.includes("gpuplan.wasm.js") && !files.includes("chart.js"), files.join(" "));
-  const bytes = ["index.html", ...files].reduce((total, name) => total + compressed(`dist/${name}`), 0);
+  return ["index.html", ...files];
+}
+
+test("the first view takes at most 120 KB before the charts", missed, (t) => {
+  const files = firstView();
+  const bytes = files.reduce((total, name) => total + compressed(`dist/${name}`), 0);
   t.diagnostic(`${bytes} bytes in ${files.join(", ")}`);
   assert.ok(bytes <= 120_000, `${bytes} bytes`);
 });
 
-test("the core grows no further", (t) => {
-  const bytes = compressed("dist/gpuplan.wasm.js");
+test("the first view grows no further", (t) => {
+  const bytes = firstView().reduce((total, name) => total + compressed(`dist/${name}`), 0);
   t.diagnostic(`${bytes} bytes`);
-  assert.ok(bytes <= 106_000, `${bytes} bytes`);
+  assert.ok(bytes <= 134_000, `${bytes} bytes`);
 });

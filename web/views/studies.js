@@ -1,5 +1,6 @@
 /* The tabs of what-if pictures: drawn when they are seen, by the script that carries the charts. */
 import { byId, h } from '../dom.js';
+import { whenAble } from '../engine-client.js';
 import { loadCharts } from '../load.js';
 
 /** @typedef {import('../types').Context} Context */
@@ -20,9 +21,11 @@ export function createStudies(engine) {
     if (!wanted) return;
     const panel = byId(`panel-${wanted.name}`);
     try {
-      const [charts] = await Promise.all([loadCharts(), wanted.name === 'hardware' ? engine.complete() : null]);
+      const charts = await loadCharts();
       panel.querySelector('.study-failed')?.remove();
-      if (wanted && panel === byId(`panel-${wanted.name}`)) charts.drawStudy(panel, wanted.name, wanted.context, engine);
+      await whenAble(engine, () => {
+        if (wanted && panel === byId(`panel-${wanted.name}`)) charts.drawStudy(panel, wanted.name, wanted.context, engine);
+      });
     } catch {
       if (wanted) panel.replaceChildren(h('p', { class: 'study-failed' }, wanted.context.words.t('tabs.failed')));
     }

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { llama, makeGguf } from "../../import/gguf.mjs";
-import { hashOf, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
-import { linkOf, examples, plan } from "../support/planner.mjs";
+import { hashOf, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
+import { examples, gib, linkOf, plan } from "../support/planner.mjs";
 
 const CONFIG = { model_type: "llama", architectures: ["LlamaForCausalLM"], hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2,
   num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 256, torch_dtype: "bfloat16" };
@@ -49,6 +49,18 @@ test("back to a job that holds a config, before any file was opened", async () =
     await tab.evaluate((link) => { location.hash = link; }, linkOf(job));
     await tab.waitForFunction(() => document.title.includes("own/model"));
     assert.equal(await verdictOf(tab), plan(job).verdict);
+  });
+});
+
+test("an edit that only the full planner answers waits for it", async () => {
+  const job = { ...serving, infer: { ...serving.infer, weights: "gguf:Q4_K_M" } };
+  await withPage({ page, alone: true }, async (tab, seen) => {
+    assert.ok(!seen.requests.some((url) => url.includes("gpuplan-full")));
+    await tab.click("#settings-button");
+    await setField(tab, "#setting-infer-weights", "gguf:Q4_K_M");
+    await tab.waitForFunction((text) => document.getElementById("verdict").textContent.includes(text), gib(plan(job).memory.peak_bytes));
+    assert.equal(await verdictOf(tab), plan(job).verdict);
+    assert.ok(seen.requests.some((url) => url.includes("gpuplan-full")));
   });
 });
 
