@@ -237,9 +237,19 @@ typedef struct {
     double computed;                /* tokens of a prompt that no cached prefix holds */
 } traffic;
 
+/* A job that names a context and no prompt fills the context, in speed as in memory. */
+static double prompt_tokens(const gp_job *job, double output) {
+    double prompt = number(job, GP_FIELD_PROMPT, 0);
+    bool open = gp_origin_of(job, GP_FIELD_PROMPT) == GP_DEFAULT;
+    gp_origin context = gp_origin_of(job, GP_FIELD_CONTEXT);
+    if (!open || (context != GP_GIVEN && context != GP_SOLVED)) return prompt;
+    return fmax(1, number(job, GP_FIELD_CONTEXT, 0) - output);
+}
+
 /* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
 static traffic traffic_of(const gp_job *job, const machine *m, double cache_tokens) {
-    traffic load = {.prompt = number(job, GP_FIELD_PROMPT, 0), .output = number(job, GP_FIELD_OUTPUT, 0)};
+    traffic load = {.output = number(job, GP_FIELD_OUTPUT, 0)};
+    load.prompt = prompt_tokens(job, load.output);
     load.context = load.prompt + load.output / 2;
     load.computed = load.prompt >= 1 ? fmax(1, floor(load.prompt * (1 - real(job, GP_FIELD_PREFIX_HITS, 0)))) : 0;
     load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
