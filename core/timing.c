@@ -179,7 +179,7 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     parts.dense_flop = 2 * (sent + m->head) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
     parts.expert_bytes = sent_experts * touched(experts, tokens) * m->linear_bytes / m->ranks;
-    parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks;
+    parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks / engine->expert_share;
     parts.host_s = host_seconds(m, tokens);
     parts.cache_bytes = batch * cache_read(m, context) / m->attention_ways;
     parts.cache_rate = m->bandwidth * engine->cache_share;
