@@ -55,6 +55,7 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_DROPOUT:
     case GP_FIELD_AUTOCAST:
     case GP_FIELD_FOREACH:
+    case GP_FIELD_STEP_IN_BACKWARD:
     case GP_FIELD_RMSNORM_SAVES_INPUT:
     case GP_FIELD_LORA_DTYPE:
     case GP_FIELD_LORA_DROPOUT:

@@ -121,19 +121,27 @@ static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, cons
     return gp_optimizer_amount(s->matrix_params, bytes, other, muon ? 2 * bytes : bytes, shards);
 }
 
+/* What has a gradient at one time where the optimizer steps within backward: a layer, or an end. */
+static double largest_unit(const states *s) {
+    double ends = fmax((double)s->share->embedding_params, (double)s->share->head_params);
+    return fmin(s->params, fmax(ends, (double)s->share->layer_params));
+}
+
 static void add_full_states(const gp_job *job, const gp_model *model, const states *s, bool made,
                             gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
-    unsigned alive = gradient_phases(s->layout);
+    bool fused = recipe->steps_in_backward;
+    unsigned alive = fused ? BACKWARD | REDUCE : gradient_phases(s->layout);
+    double stepped = fused ? largest_unit(s) : s->params;
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, s->shards[3]), recipe->weights_on_host);
     if (!made)
-        place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(s->params, recipe->gradient_bytes, s->shards[2]),
+        place(ledger, GP_ITEM_GRADIENTS, alive, gp_gradients_amount(stepped, recipe->gradient_bytes, s->shards[2]),
               recipe->gradients_on_host);
     if (recipe->master_bytes > 0)
         place(ledger, GP_ITEM_MASTER_WEIGHTS, ALWAYS, gp_master_amount(s->params, recipe->master_bytes, s->shards[1]),
               recipe->master_on_host);
     place(ledger, GP_ITEM_OPTIMIZER, STEP, optimizer_amount(job, model, s), recipe->optimizer_on_host);
-    gp_ledger_optimizer_step(job, model, s->layout, s->params, s->shards[1], ledger);
+    gp_ledger_optimizer_step(job, model, s->layout, stepped, s->shards[1], ledger);
 }
 
 /* ZeRO-1 and -2 leave frozen weights whole on every rank. A packed tensor can be divided once it is stored in a type that
@@ -371,7 +379,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     gp_eager_step step;
     bool replayed = gp_eager_replay(job, model, layout, &step);
     /* Gradients are made one after the other and given up by the optimizer. */
-    bool made = replayed && !gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
+    bool made = replayed && !layout->recipe.steps_in_backward && !gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
     if (gp_is_adapter(job))
         add_adapter_states(job, model, &s, made, ledger);
     else if (!divides_experts(layout, &ledger->share) || is_block_wise(job))

@@ -77,6 +77,7 @@ typedef struct {
     gp_numerics numerics;
     bool core_only;                      /* selective recomputation means the attention core (Megatron) */
     bool expanded_kv, elementwise_gelu, mean_keeps_input;
+    bool steps_in_backward;              /* a gradient is used and let go as soon as it is made */
     bool foreach_temporaries;            /* the optimizer step makes lists of temporaries */
     bool factored_optimizer;             /* states grow with rows + columns, not with their product */
     bool optimizer_on_host, master_on_host, weights_on_host, gradients_on_host;

@@ -322,6 +322,9 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     recipe->logit_bytes = logit_bytes_of(job, recipe);
     set_sharding(job, recipe);
+    bool accumulates = gp_known(job, GP_FIELD_GRAD_ACCUM) && gp_whole(job, GP_FIELD_GRAD_ACCUM) > 1;
+    recipe->steps_in_backward = gp_known(job, GP_FIELD_STEP_IN_BACKWARD) && !accumulates &&
+                                gp_whole(job, GP_FIELD_STEP_IN_BACKWARD) != 0;
     set_recompute(job, recipe);
     bool narrow = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP8);
     recipe->wide_casts = narrow && recipe->kernels == GP_KERNELS_EAGER && !recipe->framework->main_gradients;

@@ -159,6 +159,15 @@ static void test_float8_without_a_compiler_keeps_casts(void **state) {
            live("pretrain", "\"framework\":\"torchtitan\",\"compile\":\"true\""));
 }
 
+static void test_a_step_within_backward_keeps_one_gradient(void **state) {
+    (void)state;
+    uint64_t head = UINT64_C(128256) * 4096, params = UINT64_C(8030261248);
+    static const char *const fused = "\"framework\":\"torchtune\",\"optimizer_in_backward\":true";
+    assert_int_equal(bytes_of("full", "1", fused, "gradients.per_param"), head * 2);
+    static const char *const summed = "\"framework\":\"torchtune\",\"optimizer_in_backward\":true,\"grad_accum\":4";
+    assert_int_equal(bytes_of("full", "1", summed, "gradients.per_param"), params * 2);
+}
+
 static void test_gradients_of_megatron_deepspeed(void **state) {
     (void)state;
     uint64_t params = UINT64_C(8030261248);
@@ -176,6 +185,7 @@ int main(void) {
         cmocka_unit_test(test_buffers_of_data_parallelism),
         cmocka_unit_test(test_adapters_of_litgpt),
         cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
+        cmocka_unit_test(test_a_step_within_backward_keeps_one_gradient),
         cmocka_unit_test(test_gradients_of_megatron_deepspeed),
     };
     return cmocka_run_group_tests_name("frameworks", tests, NULL, NULL);
