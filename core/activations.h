@@ -23,6 +23,7 @@ gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, co
 typedef struct {
     gp_moment forward, loss, backward;
     uint64_t saved;  /* kept for backward when forward is over, logits included; tables, masks and random states not */
+    uint64_t saved_by[GP_OP_COUNT + 1]; /* parts of it, see tape.h */
     uint64_t layers; /* part of it that the layers keep */
     uint64_t left;   /* held by checkpoints as long as the loss has a name: random states, an input made a leaf */
 } gp_eager_step;

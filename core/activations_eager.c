@@ -289,6 +289,7 @@ bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *
     result->loss = tape.peak;
     gp_step_end_autocast(step);
     result->saved = tape.saved;
+    memcpy(result->saved_by, tape.saved_by, sizeof result->saved_by);
     gp_tape_reset_peak(&tape);
     if (r.recomputes)
         backward_layers(&r, last, nodes);

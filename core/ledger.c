@@ -106,6 +106,7 @@ static void clear(gp_stage_ledger *ledger) {
     ledger->peak_phase = GP_PHASE_LOAD;
     ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
     ledger->host_bytes = ledger->saved_bytes = 0;
+    for (int op = 0; op <= GP_OP_COUNT; op++) ledger->saved_by[op] = 0;
 }
 
 void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t stage,

@@ -66,4 +66,5 @@ void gp_ledger_replay(const gp_eager_step *step, const gp_model *model, const gp
     add_moment(ledger, GP_REPLAY_BACKWARD, back, spare, &of);
     add_moment(ledger, GP_REPLAY_BATCH, &rest, 0, &of);
     ledger->saved_bytes = step->saved;
+    for (int op = 0; op <= GP_OP_COUNT; op++) ledger->saved_by[op] = step->saved_by[op];
 }

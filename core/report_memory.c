@@ -118,6 +118,22 @@ static uint64_t host_bytes(const gp_plan *plan) {
     return gp_mul(most, (uint64_t)gpus);
 }
 
+/* Which operators keep what, where the step is replayed. */
+static void write_saved(gp_writer *writer, const gp_stage_ledger *stage) {
+    uint64_t all = 0;
+    for (int op = 0; op <= GP_OP_COUNT; op++) all = gp_add(all, stage->saved_by[op]);
+    if (all == 0) return;
+    gp_write_open(writer, "saved", '[');
+    for (int op = 0; op <= GP_OP_COUNT; op++) {
+        if (stage->saved_by[op] == 0) continue;
+        gp_write_open(writer, NULL, '{');
+        gp_write_text(writer, "operator", gp_op_key(op));
+        gp_write_bytes(writer, "bytes", stage->saved_by[op]);
+        gp_write_close(writer, '}');
+    }
+    gp_write_close(writer, ']');
+}
+
 void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
     const gp_stage_ledger *worst = &plan->stages[plan->peak.stage];
     gp_write_open(writer, "memory", '{');
@@ -129,6 +145,7 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
     write_meters(writer, worst);
     gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);
+    if (!brief) write_saved(writer, worst);
     write_phases(writer, worst);
     write_stages(writer, plan, brief);
     gp_write_close(writer, '}');

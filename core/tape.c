@@ -46,6 +46,15 @@ static const rule rules[GP_OP_COUNT] = {
     [GP_OP_NLL] = {0, 0, 0},                              /* nll_loss_forward: its input is the result above */
 };
 
+const char *gp_op_key(int op) {
+    static const char *const keys[GP_OP_COUNT + 1] = {
+        "cast", "copy", "heads", "repeat", "add", "scalar", "norm_statistics", "norm_scale", "norm_weight", "layer_norm",
+        "linear", "matmul", "rotary", "mask", "softmax", "dropout", "dropout_noise", "flash_attention", "silu", "gelu",
+        "power", "tanh", "multiply", "gather", "split", "concat", "embedding", "shift", "log_softmax", "nll_loss",
+        "checkpoint"};
+    return op >= 0 && op <= GP_OP_COUNT ? keys[op] : "";
+}
+
 static void grow(gp_tape *tape, gp_held held, uint64_t bytes) {
     tape->now.held[held] = gp_add(tape->now.held[held], bytes);
     tape->now.bytes = gp_add(tape->now.bytes, bytes);
@@ -67,6 +76,8 @@ void gp_tape_start(gp_tape *tape) {
     tape->times = 1;
     tape->shards = 1;
     tape->saved = 0;
+    tape->keeper = GP_OP_COUNT;
+    for (int op = 0; op <= GP_OP_COUNT; op++) tape->saved_by[op] = 0;
     tape->now = tape->peak = (gp_moment){.bytes = 0};
 }
 
@@ -114,6 +125,7 @@ void gp_tape_keep(gp_tape *tape, int slot) {
     storage->kept = true;
     grow(tape, (gp_held)storage->held, bytes);
     tape->saved = gp_add(tape->saved, bytes);
+    tape->saved_by[tape->keeper] = gp_add(tape->saved_by[tape->keeper], bytes);
 }
 
 static int name(gp_tape *tape, gp_value value) {
@@ -139,7 +151,9 @@ void gp_tape_drop(gp_tape *tape, int value) {
 
 void gp_node_keep(gp_tape *tape, gp_node *node, int storage) {
     if (node == NULL) return;
+    tape->keeper = node->op;
     gp_tape_keep(tape, storage);
+    tape->keeper = GP_OP_COUNT;
     int i = 0;
     while (i < GP_KEPT_MAX - 1 && node->kept[i] >= 0) i++;
     node->kept[i] = (int16_t)storage;

@@ -67,8 +67,13 @@ typedef struct {
     int64_t times;       /* layers that what is replayed now stands for */
     uint64_t shards;     /* GPUs that divide the gradients of weights; 0: they are there before */
     uint64_t saved;      /* bytes kept for backward, constants not counted */
+    uint64_t saved_by[GP_OP_COUNT + 1]; /* by the operator that is the first to keep them, in all; checkpoints last */
+    int keeper;          /* the operator of the node that keeps now, GP_OP_COUNT = none */
     gp_moment now, peak; /* the peak since gp_tape_reset_peak */
 } gp_tape;
+
+/* "softmax"; GP_OP_COUNT: "checkpoint". */
+const char *gp_op_key(int op);
 
 void gp_tape_start(gp_tape *tape);
 void gp_tape_reset_peak(gp_tape *tape);

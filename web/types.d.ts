@@ -47,6 +47,7 @@ export interface Memory {
   meters?: { [meter: string]: number };
   host_bytes?: number;
   saved_bytes?: number;
+  saved?: { operator: string; bytes: number }[];
   phases: { [phase: string]: { peak_bytes: number } };
   stages: Stage[];
 }

@@ -20,6 +20,7 @@ for (const [index, { id, measured }] of ROWS.entries()) {
   test(id, () => {
     const { memory } = REPORTS[index];
     assert.equal(memory.saved_bytes, measured.saved_bytes, "kept for backward");
+    assert.equal(memory.saved.reduce((sum, { bytes }) => sum + bytes, 0), measured.saved_bytes, "by operator");
     for (const [phase, bytes] of Object.entries(peaksOf(memory.phases))) {
       const error = bytes / measured.peak_by_phase[phase] - 1;
       assert.ok(Math.abs(error) <= CLOSE, `${phase}: ${bytes} for ${measured.peak_by_phase[phase]}, ${(100 * error).toFixed(2)} %`);

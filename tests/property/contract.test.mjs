@@ -22,6 +22,10 @@ const JOBS = {
     task: "qlora", model: "meta-llama/Llama-3.1-8B", hardware: { gpu: "A100 SXM4 80GB", count: 4, host_ram_gib: 512 },
     train: { seq_len: "max", micro_batch: 1, zero: 2, pp: 2, grad_accum: 8, lora: { rank: 16 } },
   },
+  replayed: {
+    task: "full", model: "gpt2", hardware: { gpu: "A100 SXM4 80GB", count: 1 },
+    train: { framework: "hf-trainer", recompute: "none", attention: "eager" },
+  },
   offload: {
     task: "full", model: "meta-llama/Llama-3.1-8B", hardware: { gpu: "A100 SXM4 80GB", count: 4 },
     train: { zero: 3, offload: "optimizer" },
@@ -80,6 +84,7 @@ const PLAN = {
   "memory.meters": [shape({ allocated_bytes: bytes, reserved_bytes: bytes, device_bytes: bytes }), ALL],
   "memory.host_bytes": [bytes, [REPORTS.offload]],
   "memory.saved_bytes": [bytes, [REPORTS.training, REPORTS.offload]],
+  "memory.saved[]": [list(shape({ operator: text, bytes })), [REPORTS.replayed]],
   "memory.phases": [record(shape({ peak_bytes: bytes })), ALL],
   "memory.stages[]": [list(stage), ALL],
   "memory.stages[].items[]": [(stages) => stages.every((one) => list(item)(one.items)), ALL],

@@ -177,6 +177,12 @@ function explainTime({ report, words, format }, name) {
   };
 }
 
+/** Operators by the names they have in PyTorch, and what each is the first to keep. @param {Context} context @param {{ operator: string, bytes: number }[]} saved */
+function sumOf({ format }, saved) {
+  const parts = [...saved].sort((a, b) => b.bytes - a.bytes);
+  return { symbols: parts.map(({ operator }) => operator).join(' + '), numbers: parts.map(({ bytes }) => format.exact(bytes)).join(' + ') };
+}
+
 /** Figures that stand alone in the report. @param {Context} context @param {string} kind @param {string} name @returns {Explanation | null} */
 function explainFigure(context, kind, name) {
   const { report, words, format } = context;
@@ -202,6 +208,7 @@ function explainFigure(context, kind, name) {
     value: isBytes ? format.bytes(value, 2) : kind === 'params' ? format.count(value) : /^(bubble|efficiency)$/.test(member) ? format.percent(value) : format.number(value),
     exact: isBytes ? exactBytes(context, value) : format.exact(value),
     meaning: words.t(`${label}.help`),
+    ...(kind === 'saved' && report.memory.saved ? sumOf(context, report.memory.saved) : {}),
     parts: item ? [{ key: rowKey(stage, index, item), label: itemName(context, 'kv_cache'), value: format.bytes(item.bytes, 2) }] : undefined,
     source: kind === 'params' ? String(report.model.source ?? '') : undefined,
     path: `${path}.${member}`,
