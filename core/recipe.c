@@ -249,10 +249,13 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
         recipe->experts_on_host = keeps_experts_on_host(job, model, recipe);
+        const int graphs = 3000; /* builds since June 2024 launch a step as one graph (pull request 6766) */
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */
         int build = build_number(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
         set_graph(model, recipe);
-        recipe->before_scheduler = build >= 0 && build < scheduler;
+        bool of_2023 = gp_begins_with(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION), "2023");
+        recipe->before_scheduler = of_2023 || (build >= 0 && build < scheduler);
+        recipe->before_graphs = of_2023 || (build >= 0 && build < graphs);
     }
     recipe->prompt_logits = computes_prompt_logits(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
 }

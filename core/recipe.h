@@ -111,6 +111,7 @@ typedef struct {
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
+    bool before_graphs;                  /* a build of the first half of 2024 or older, before CUDA graphs */
     bool before_scheduler;               /* a build of 2023, before buffers had a scheduler */
     bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;
