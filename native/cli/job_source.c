@@ -123,6 +123,29 @@ static void refuse(const gp_view *view, cJSON *report, gp_buffer *kept, int *exi
     cJSON_Delete(report);
 }
 
+static cJSON *new_request(const char *op, const char *key, cJSON *value) {
+    cJSON *request = cJSON_CreateObject();
+    cJSON_AddNumberToObject(request, "gpuplan", GP_GRAMMAR_VERSION);
+    cJSON_AddStringToObject(request, "op", op);
+    cJSON_AddItemToObject(request, key, value);
+    return request;
+}
+
+/* What the job is faulted for besides, so that all is told at once. */
+static void add_faults_of_job(cJSON *report, const cJSON *job, const char *op) {
+    cJSON *question = new_request(op, "job", cJSON_Duplicate(job, true));
+    gp_buffer request = {0};
+    print_request(&request, question);
+    cJSON_Delete(question);
+    cJSON *answer = gp_json_ask(&request, NULL);
+    gp_buffer_release(&request);
+    cJSON *errors = cJSON_GetObjectItemCaseSensitive(answer, "errors");
+    while (cJSON_GetArraySize(errors) > 0) {
+        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(report, "errors"), cJSON_DetachItemFromArray(errors, 0));
+    }
+    cJSON_Delete(answer);
+}
+
 static bool apply_settings(const gp_arguments *arguments, cJSON *job, const char *op, gp_buffer *report,
                            int *exit_code) {
     gp_diagnostics diagnostics;
@@ -135,7 +158,9 @@ static bool apply_settings(const gp_arguments *arguments, cJSON *job, const char
         gp_job_set(job, path, setting + length + 1, &diagnostics);
     }
     if (diagnostics.count == 0) return true;
-    refuse(&arguments->view, diagnostics_report(&diagnostics, op), report, exit_code);
+    cJSON *faults = diagnostics_report(&diagnostics, op);
+    add_faults_of_job(faults, job, op);
+    refuse(&arguments->view, faults, report, exit_code);
     return false;
 }
 
@@ -157,14 +182,6 @@ static cJSON *job_of_link(const gp_view *view, const char *link, gp_buffer *kept
         refuse(view, report, kept, exit_code);
     }
     return job;
-}
-
-static cJSON *new_request(const char *op, const char *key, cJSON *value) {
-    cJSON *request = cJSON_CreateObject();
-    cJSON_AddNumberToObject(request, "gpuplan", GP_GRAMMAR_VERSION);
-    cJSON_AddStringToObject(request, "op", op);
-    cJSON_AddItemToObject(request, key, value);
-    return request;
 }
 
 /* The request as a tree; for text that is no JSON object NULL, with the text in `raw`. */

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { spawnSync } from "node:child_process";
 import { ROOT } from "../support/engine.mjs";
-import { EXAMPLE, gpuplan } from "./gpuplan.mjs";
+import { EXAMPLE, gpuplan, reportOf } from "./gpuplan.mjs";
 
-const COMMANDS = ["plan", "batch", "link", "catalog", "explain", "version", "help"];
+const COMMANDS = ["plan", "batch", "link", "rank", "import", "catalog", "explain", "score", "version", "help"];
 
 test("help of the program names every command and exit code", () => {
   const { status, stdout, stderr } = gpuplan(["help"]);
@@ -118,4 +118,15 @@ test("version in words and as JSON", () => {
   assert.match(report.version, /^\d+\.\d+\.\d+$/);
   assert.ok(gpuplan(["--version"]).stdout.includes(report.version));
   assert.equal(gpuplan(["-V"]).stdout, gpuplan(["version"]).stdout);
+});
+
+test("a setting that no field has hides no other fault", () => {
+  const words = ["plan", "task=infer", "model=gpt2", "contxt=5", "gpu=H1000", "--set", "users=0"];
+  const run = gpuplan(words);
+  assert.equal(run.status, 2);
+  assert.deepEqual(run.stderr.trim().split("\n").map((line) => line.split(": ")[1]), ["contxt", "infer.concurrency", "hardware.gpu"]);
+  const { errors, ...rest } = reportOf(words);
+  assert.deepEqual(errors.map(({ code, path }) => [code, path]),
+    [["unknown_key", "contxt"], ["out_of_range", "infer.concurrency"], ["unknown_gpu", "hardware.gpu"]]);
+  assert.deepEqual(Object.keys(rest), ["gpuplan", "op", "version"]);
 });
