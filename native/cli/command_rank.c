@@ -85,7 +85,7 @@ static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, co
     else if (strcmp(member, "type") == 0 && value)
         show_count(cell, gp_json_number(row, "instances"), gp_json_text(row, "type"));
     else if (strncmp(member, "usd", 3) == 0 && value) gp_buffer_printf(cell, "%.2f", value->valuedouble);
-    else if (cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
+    else if (value && cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
     else gp_view_argument(cell, view, value);
 }
 
