@@ -41,10 +41,15 @@ $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON-O2.o $(WASM_S
 	$(Q)$(WASM_COMPILE) -O2 $(WASM_LINK) -o $@ $(WASM_SOURCES) $(B)/wasm/cJSON-O2.o
 	$(Q)node wasm/join_data.mjs $@
 
+# emcc optimises once; once more, with the control flow laid out anew, makes the module 1 % smaller.
+WASM_AGAIN = "$$(em-config BINARYEN_ROOT)"/bin/wasm-opt --enable-mutable-globals --enable-sign-ext --enable-bulk-memory \
+	--enable-nontrapping-float-to-int --enable-reference-types --enable-multivalue --flatten --rereloop -Oz -Oz --converge
+
 PLANNER_PARTS := $(filter-out $(WASM_HOT),$(PLANNER_SOURCES)) $(B)/wasm/hot.o $(B)/wasm/cJSON-Oz.o
 $(B)/planner.wasm: $(PLANNER_PARTS) $(CORE_HEADERS) $(WASM_SETTINGS)
 	$(call say,emcc,$@)
 	$(Q)$(WASM_COMPILE) -Oz $(WASM_LINK) -o $@ $(PLANNER_PARTS)
+	$(Q)$(WASM_AGAIN) -o $@ $@
 	$(Q)node wasm/join_data.mjs $@
 
 # -r: all of them as one object.
