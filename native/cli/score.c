@@ -1,9 +1,11 @@
 #include "score.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cJSON.h"
+#include "job.h"
 #include "json.h"
 
 #define GIB 1073741824.0
@@ -62,6 +64,11 @@ static bool is_text(const cJSON *tree, const char *path, const char *text) {
 
 static bool is_serving(const cJSON *row) { return is_text(row, "job.task", "infer"); }
 
+static const char *engine_of(const cJSON *row) {
+    const char *stated = gp_json_text(row, "job.infer.engine");
+    return *stated ? stated : gp_field_info(GP_FIELD_ENGINE)->initial;
+}
+
 static bool is_one_user(const cJSON *row) {
     double users = gp_json_number(row, "job.infer.concurrency");
     return users < 2;
@@ -75,7 +82,7 @@ static bool is_of(const cJSON *row, row_set set) {
     case ROWS_SERVING: return serving;
     case ROWS_ONE_USER: return serving && is_one_user(row);
     case ROWS_SHARED: return serving && gp_json_number(row, "job.infer.memory_utilization") > 0;
-    case ROWS_PLAIN_WEIGHTS: return serving && !is_text(row, "job.infer.engine", "vllm");
+    case ROWS_PLAIN_WEIGHTS: return serving && strcmp(engine_of(row), "vllm") != 0;
     default: return serving && is_text(row, "job.infer.engine", "transformers");
     }
 }
@@ -182,9 +189,12 @@ static void add_sample(gp_score *score, int index, const cJSON *row, const cJSON
         return;
     }
     sample->quantity = index;
-    sample->row = copy_of(gp_json_text(row, "id"));
+    const char *id = gp_json_text(row, "id");
+    char number[16];
+    snprintf(number, sizeof number, "%d", score->rows);
+    sample->row = copy_of(*id ? id : number);
     sample->group = copy_of(gp_json_text(row, "group"));
-    sample->method = copy_of(gp_json_text(row, is_serving(row) ? "job.infer.engine" : "job.task"));
+    sample->method = copy_of(is_serving(row) ? engine_of(row) : gp_json_text(row, "job.task"));
     if (sample->row == NULL || sample->group == NULL || sample->method == NULL) score->failed = true;
     sample->measured = gp_json_number(gp_json_at(row, "measured"), q->measured) * q->unit;
     compare(q, row, report, sample);

@@ -9,7 +9,7 @@ struct cJSON;
 
 typedef struct {
     int quantity;          /* index of gp_quantity_id */
-    char *row, *group;     /* owned */
+    char *row, *group;     /* id of the row, else which one it was, from 1; "" = in no group; owned */
     char *method;          /* training: the task; serving: the engine; owned */
     bool answered;         /* the report holds the figure */
     bool has_range, inside; /* the measured figure lies in the 90 % range */

@@ -60,7 +60,8 @@ const char **gp_score_names(const gp_score *score, int quantity, gp_score_by by)
     if (names == NULL) return NULL;
     int count = 0, kept = 0;
     for (int i = 0; i < score->count; i++)
-        if (score->samples[i].quantity == quantity) names[count++] = name_of(&score->samples[i], by);
+        if (score->samples[i].quantity == quantity && *name_of(&score->samples[i], by))
+            names[count++] = name_of(&score->samples[i], by);
     qsort(names, (size_t)count, sizeof *names, by_name);
     for (int i = 0; i < count; i++)
         if (kept == 0 || strcmp(names[i], names[kept - 1]) != 0) names[kept++] = names[i];

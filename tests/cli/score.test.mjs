@@ -78,6 +78,13 @@ test("by group or by method alone, in both languages, within the width", () => {
   }
 });
 
+test("a row that names nothing has a number, its default engine, and no group", () => {
+  const bare = (concurrency) => ({ job: { task: "infer", model: "gpt2", hardware: { gpu: "H100" }, infer: { concurrency } }, measured: { tpot_s: 0.01 } });
+  const [quantity] = reportOf(["score", file("bare.jsonl", [bare(1), "", bare(2)]), "--worst=9"]).quantities;
+  assert.deepEqual([quantity.groups, quantity.methods.map((part) => part.name)], [[], ["vllm"]]);
+  assert.deepEqual(quantity.worst.map((row) => row.id).sort(), ["1", "2"]);
+});
+
 test("what is no measurement is said, and the rest is scored", () => {
   const mixed = gpuplan(["score", file("mixed.jsonl", [ROWS[0], "no JSON", "{\"job\":{}}"]), "--json"]);
   assert.equal(mixed.status, 2);
