@@ -90,6 +90,7 @@ typedef struct {
 } gp_llama_widths;
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
 gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context);
+gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *widths, double cells, double width);
 gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *widths);
 
 /* formulas_timing.c: seconds, and tokens per second. The amounts hold formula and terms; their bytes are not used. */

@@ -65,6 +65,15 @@ gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *w, double contex
     return GP_AMOUNT(workspace_2023, 4 * w->tokens * fmax(logits, ffn), terms);
 }
 
+static const gp_formula ik_latent = {
+    "workspace.ik_latent", "2 * cells * width + 512 * 1048576 + 28 * tokens * hidden",
+    "github.com/ikawrakow/ik_llama.cpp (-mla 3, -amb 512): keys and values of all heads are made of the latent for the whole "
+    "context, scores in pieces; fitted on its logs of DeepSeek-V3"};
+gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *w, double cells, double width) {
+    const gp_term terms[] = {{"cells", cells}, {"width", width}, {"tokens", w->tokens}, {"hidden", w->hidden}};
+    return GP_AMOUNT(ik_latent, 2 * cells * width + 512 * 1048576.0 + 28 * w->tokens * w->hidden, terms);
+}
+
 static const gp_formula copies = {
     "workspace.llama_cpp_copies", "3 * mask + 4 * 4 * tokens * hidden",
     "github.com/ggml-org/llama.cpp ggml/src/ggml-backend.cpp: devices that work as a pipeline hold four copies of the "
@@ -74,4 +83,4 @@ gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *w) {
     return GP_AMOUNT(copies, 3 * w->mask + 16 * w->tokens * w->hidden, terms);
 }
 
-const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &weights_imported, &workspace, &workspace_2023, &copies, NULL};
+const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &weights_imported, &workspace, &workspace_2023, &ik_latent, &copies, NULL};

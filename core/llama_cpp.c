@@ -220,7 +220,15 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
         }
         widen_for_recurrence(shape, layer, options->sequences, &widths);
     }
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_amount(&widths), spread_workspace);
+    gp_amount amount = gp_workspace_llama_amount(&widths);
+    /* ik_llama.cpp expands the latents of a prompt's context. */
+    const gp_latent *latent = &shape->latent;
+    if (latent->kv_lora > 0 && options->flash && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_IK_LLAMA_CPP)) {
+        double width = (double)shape->heads * (double)(latent->nope + latent->rope + latent->value);
+        gp_amount expanded = gp_workspace_ik_latent_amount(&widths, options->cells, width);
+        if (expanded.bytes > amount.bytes) amount = expanded;
+    }
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, amount, spread_workspace);
     if (layout->pp > 1 && sent->all && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP))
         gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_copies_amount(&widths), spread_workspace);
 }
