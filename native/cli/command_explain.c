@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "diagnostics.h"
 #include "faults.h"
+#include "job.h"
 #include "json.h"
 #include "output.h"
 #include "table.h"
@@ -114,13 +115,28 @@ static void field_facts(gp_buffer *buffer, const gp_view *view, const char *path
     cJSON_Delete(report);
 }
 
+/* Fields by path, by its last part or by their key in links, as `--set` takes them. */
+static bool fields_called(gp_buffer *buffer, const gp_view *view, const char *id) {
+    bool found = false;
+    for (int i = 0; i < GP_FIELD_TOTAL; i++) {
+        const gp_field_row *row = gp_field_info((gp_field)i);
+        const char *dot = strrchr(row->path, '.');
+        bool called = strcmp(row->path, id) == 0 || strcmp(row->link, id) == 0 || (dot && strcmp(dot + 1, id) == 0);
+        if (!called) continue;
+        if (found) gp_buffer_text(buffer, "\n");
+        found = words(buffer, view, "field", row->path) || found;
+        field_facts(buffer, view, row->path);
+    }
+    return found;
+}
+
 static bool explain(gp_buffer *buffer, const gp_view *view, const char *id, const cJSON *formulas) {
     static const char *const families[] = {"error", "warning", "assumption", "knob", "rule", "constraint", "phase"};
+    static const char *const owners[] = {"field", "field.hardware", "field.train.lora"};
     bool found = words(buffer, view, "item", id);
-    if (!found && words(buffer, view, "field", id)) {
-        field_facts(buffer, view, id);
-        found = true;
-    }
+    found = found || fields_called(buffer, view, id);
+    /* Fields of a grammar of their own (hardware.gpu, train.lora.targets) have words alone. */
+    for (size_t i = 0; i < sizeof owners / sizeof *owners && !found; i++) found = words(buffer, view, owners[i], id);
     for (size_t i = 0; i < sizeof families / sizeof *families && !found; i++) {
         found = words(buffer, view, families[i], id);
     }

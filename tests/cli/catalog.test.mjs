@@ -60,6 +60,12 @@ test("explain of a formula shows expression, every symbol and the source", () =>
   }
 });
 
+test("explain takes the names that settings take", () => {
+  const named = (id) => gpuplan(["explain", id]).stdout.split("\n").filter((text) => /^\S/.test(text));
+  assert.deepEqual(["seq_len", "tp", "mb", "users", "hardware.gpu", "gpu", "targets"].map(named),
+    [["train.seq_len"], ["train.tp", "infer.tp"], ["train.micro_batch"], ["infer.concurrency"], ["hardware.gpu"], ["gpu"], ["targets"]]);
+});
+
 test("explain knows items, fields, knobs and codes", () => {
   assert.match(gpuplan(["explain", "kv_cache"]).stdout, /kv_cache\.blocks[^]*textbook\.kv_cache/);
   assert.match(gpuplan(["explain", "train.seq_len"]).stdout, /1 to 16,777,216[^]*2,?048/);
