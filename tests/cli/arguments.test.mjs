@@ -126,7 +126,7 @@ test("a setting that no field has hides no other fault", () => {
   assert.equal(run.status, 2);
   assert.deepEqual(run.stderr.trim().split("\n").map((line) => line.split(": ")[1]), ["contxt", "infer.concurrency", "hardware.gpu"]);
   const { errors, ...rest } = reportOf(words);
-  assert.deepEqual(errors.map(({ code, path }) => [code, path]),
+  assert.deepEqual(errors.map((error) => [error.code, error.path]),
     [["unknown_key", "contxt"], ["out_of_range", "infer.concurrency"], ["unknown_gpu", "hardware.gpu"]]);
   assert.deepEqual(Object.keys(rest), ["gpuplan", "op", "version"]);
 });

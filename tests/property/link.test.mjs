@@ -52,7 +52,7 @@ test("a default written out stays in the link wherever it changes the plan", () 
   const direct = answerAll(jobs.map((job) => planRequest(job)));
   const linked = answerTexts(direct.map((report) => planLink(report.link))).map((text) => JSON.parse(text));
   for (const [index, report] of direct.entries()) {
-    const [{ assumptions: _one, ...from }, { assumptions: _two, ...to }] = [report, linked[index]];
+    const [from, to] = [report, linked[index]].map((one) => ({ ...one, assumptions: undefined }));
     assert.deepEqual(to, from, JSON.stringify(jobs[index]));
   }
 });
