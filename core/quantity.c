@@ -2,10 +2,6 @@
 
 #include <math.h>
 
-uint64_t gp_add(uint64_t a, uint64_t b) {
-    return b > UINT64_MAX - a ? UINT64_MAX : a + b;
-}
-
 uint64_t gp_mul(uint64_t a, uint64_t b) {
     /* Two factors below 2^32 cannot overflow: no division for the counts that most factors are. */
     if (((a | b) >> 32) == 0) return a * b;
@@ -15,11 +11,6 @@ uint64_t gp_mul(uint64_t a, uint64_t b) {
 
 uint64_t gp_mul3(uint64_t a, uint64_t b, uint64_t c) {
     return gp_mul(gp_mul(a, b), c);
-}
-
-uint64_t gp_sub_or_zero(uint64_t a, uint64_t b) {
-    if (gp_overflowed(a)) return UINT64_MAX;
-    return b > a ? 0 : a - b;
 }
 
 uint64_t gp_div_ceil(uint64_t a, uint64_t b) {

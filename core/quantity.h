@@ -15,12 +15,14 @@
 
 /* Checked arithmetic. A result that does not fit saturates at UINT64_MAX, which every later operation keeps, so one
  * test at the end of a computation (gp_overflowed) finds any overflow on the way. */
-uint64_t gp_add(uint64_t a, uint64_t b);
+static inline uint64_t gp_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 uint64_t gp_mul(uint64_t a, uint64_t b);
 /* a * b * c, checked. */
 uint64_t gp_mul3(uint64_t a, uint64_t b, uint64_t c);
 /* a - b, or 0 when b is larger. Saturated a stays saturated. */
-uint64_t gp_sub_or_zero(uint64_t a, uint64_t b);
+static inline uint64_t gp_sub_or_zero(uint64_t a, uint64_t b) {
+    return a == UINT64_MAX ? a : b > a ? 0 : a - b;
+}
 /* Quotient rounded up; b = 0 gives UINT64_MAX. Saturated a stays saturated. */
 uint64_t gp_div_ceil(uint64_t a, uint64_t b);
 static inline bool gp_overflowed(uint64_t value) { return value == UINT64_MAX; }
