@@ -53,7 +53,7 @@ $(B)/planner.wasm: $(PLANNER_PARTS) $(CORE_HEADERS) $(WASM_SETTINGS)
 	$(Q)node wasm/join_data.mjs $@
 
 # -r: all of them as one object.
-$(B)/wasm/hot.o: $(WASM_HOT) $(CORE_HEADERS) $(WASM_SETTINGS)
+$(B)/wasm/hot.o: $(WASM_HOT) $(CORE_HEADERS) $(WASM_SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
 	$(call say,emcc,$@)
 	$(Q)$(WASM_COMPILE) -O2 -r -o $@ $(WASM_HOT)
