@@ -137,8 +137,13 @@ export class App {
   receive(answer, linkFaults) {
     this.answer = answer;
     this.linkFaults = linkFaults;
-    this.draw();
-    this.announce();
+    const show = () => {
+      this.draw();
+      this.announce();
+    };
+    const isFlawless = [answer.errors, answer.warnings, linkFaults].every((rows) => rows.length === 0);
+    if (isFlawless || this.details) show();
+    else loadMoreWords(this.lang).catch(() => {}).then(show); // Faults have words of the second script.
   }
 
   draw() {

@@ -4,7 +4,7 @@ import { byId, fill, h } from './dom.js';
 import { startEngine, whenAble } from './engine-client.js';
 import { allFields } from './fields.js';
 import { createFormat } from './format.js';
-import { chooseLanguage, createTranslator, hasWords, languages, loadWords } from './i18n.js';
+import { chooseLanguage, createTranslator, hasWords, languages, loadMoreWords, loadWords } from './i18n.js';
 import { gpuLabel } from './job.js';
 import { pageParsed } from './load.js';
 import { answer } from './planner.js';
@@ -88,7 +88,7 @@ async function main() {
   document.documentElement.lang = settings.lang;
   try {
     startTheme(() => {}, settings.theme);
-    await Promise.all([loadWords(settings.lang), pageParsed()]);
+    await Promise.all([loadWords(settings.lang).then(() => loadMoreWords(settings.lang)), pageParsed()]);
     const engine = await startEngine();
     const show = () => whenAble(engine, () => draw(engine, settings));
     await show();

@@ -8,8 +8,8 @@ import path from "node:path";
 /** Keys of core.json that the page has no place for: it says where a value comes from in words of its own. */
 const UNUSED = /^(?:origin|cost)\./;
 
-/** Keys of what web/details.js shows, and of the help beside the settings. */
-const MORE = /^(?:formula|symbol|looks|damage|kind|hub)\.|^import\.(?!open$)|^why\.(?!peak$)|\.help$/;
+/** Keys of what web/details.js shows, of faults, which no worked example has, and of the help beside the settings. */
+const MORE = /^(?:error|warning|expected|formula|symbol|looks|damage|kind|hub)\.|^import\.(?!open$)|^why\.(?!peak$)|\.help$/;
 
 const folder = process.argv[2], isMore = process.argv[3] === "more";
 /** @param {string} name @returns {Record<string, string>} */

@@ -35,7 +35,7 @@ test("a press before the rest has come waits for it", async () => {
     let release;
     const held = new Promise((resolve) => { release = resolve; });
     await page.route("**/details.js", async (route) => { await held; await route.continue(); });
-    await page.reload();
+    await page.reload({ waitUntil: "commit" }); // The held script holds "load" back.
     await page.click(".verdict-number .why");
     await page.click("#import-toggle");
     assert.equal(await page.locator("#why[open], .import-form").count(), 0);
