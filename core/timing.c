@@ -134,11 +134,23 @@ static double host_expert_share(const machine *m) {
     return m->layout->recipe.experts_on_host ? 1 : m->host_layers;
 }
 
+/* Heads times their size times the tokens that one at the end of a sequence sees, over all layers. */
+static double attended(const gp_model *model, double tokens) {
+    double sum = 0;
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer *layer = &model->kinds[i];
+        if (layer->cache_keys == 0) continue;
+        double seen = layer->window > 0 ? fmin(tokens, (double)layer->window) : tokens;
+        sum += (double)model->kind_layers[i] * (double)layer->kind.heads * (double)layer->kind.head_dim * seen;
+    }
+    return sum;
+}
+
 /* Cached bytes that one token of a sequence of `context` tokens reads, on one rank. */
 static double cache_read(const machine *m, double context) {
     double bits = m->layout->recipe.kv_bits, bytes = 0;
     if (m->engine->static_cache) bits = fmax(bits, 16); /* unpacked before it is read */
-    if (m->engine->expanded_cache) return 2 * m->query_width * context * bits / 8 / m->ranks;
+    if (m->engine->expanded_cache) return 2 * attended(m->model, context) * bits / 8 / m->ranks;
     double places = fmax(context, m->places);
     for (int i = 0; i < m->cache.count; i++) {
         const gp_cache_group *group = &m->cache.groups[i];

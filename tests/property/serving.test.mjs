@@ -79,3 +79,14 @@ test("guessed tokens help when they are right and cost when they are wrong; a ca
   assert.ok(wrong.time.decode_tok_s < plain.time.decode_tok_s);
   assert.ok(hit.time.ttft_s < 0.5 * plain.time.ttft_s && hit.time.decode_tok_s === plain.time.decode_tok_s);
 });
+
+test("a window bounds what a token reads", () => {
+  for (const engine of ["vllm", "transformers", "llama.cpp"]) {
+    const jobs = ["mistralai/Mistral-7B-v0.1", "mistralai/Mistral-7B-v0.3"].flatMap((model) =>
+      [2048, 8192, 131072].map((context) => job(engine, { prompt: undefined, output: 64, context }, { gpu: "A100 SXM4 80GB" }, model)));
+    const speeds = planAll(jobs, "brief").map((report) => report.time.decode_tok_s);
+    assert.ok(Math.abs(speeds[0] / speeds[3] - 1) < 0.01, `${engine}: no token is outside of the window yet`);
+    assert.ok(speeds[2] > 0.95 * speeds[1], `${engine}: ${speeds}`);
+    assert.ok(speeds[5] < 0.8 * speeds[4], `${engine}: ${speeds}`);
+  }
+});
