@@ -180,7 +180,8 @@ static void count_config(gp_import_state *state, const char *path) {
             if (import->kind == GP_IMPORT_INDEX && import->params < least) import->params = 0;
         } else {
             gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_STRUCTURE_NOT_READ, path);
-            gp_argue_text(row, "value", import->architecture);
+            /* Without a model_type the file is all there is to name. */
+            gp_argue_text(row, "value", import->architecture[0] != '\0' ? import->architecture : "config.json");
         }
     }
     free(model);

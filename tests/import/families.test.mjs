@@ -64,6 +64,8 @@ test("KV heads of each layer, as DeciLM states them", () => {
 test("a config on its own leaves no dimension to its class", () => {
   const report = imported({ ...vicuna });
   assert.deepEqual(report.warnings.map(({ code }) => code), ["structure_not_read"]);
+  const nameless = imported({ hidden_size: 64, num_hidden_layers: 2 });
+  assert.deepEqual(nameless.warnings.map(({ code, args }) => [code, args.value]), [["structure_not_read", "config.json"]]);
 });
 
 const llama = dims(256, 512, 2, 4, 2, 1000, { model_type: "llama" });
