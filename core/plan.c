@@ -6,9 +6,13 @@
 #include "balance.h"
 #include "derive.h"
 
-const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict) {
+const char *gp_verdict_name(gp_verdict verdict) {
     static const char *const keys[] = {"fits", "tight", "no"};
-    return gp_device_is_measured(&plan->device) ? keys[verdict] : "unknown";
+    return keys[verdict];
+}
+
+const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict) {
+    return gp_device_is_measured(&plan->device) ? gp_verdict_name(verdict) : "unknown";
 }
 
 /* Two fields of one task that grow at each other's expense have no maximum together. */

@@ -132,7 +132,8 @@ uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phas
  * belong to different phases are never added. */
 uint64_t gp_plan_most_bytes(const gp_stage_ledger *stage, unsigned items);
 
-/* Key of a verdict on the plan's device: "fits"; "unknown" on a host of unknown size. */
+/* Key of a verdict: "fits"; the second one on the plan's device: "unknown" where memory is not known. */
+const char *gp_verdict_name(gp_verdict verdict);
 const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict);
 
 /* Makes sure that a plan which could not be made says why: errors of the last attempt when there are no others, at the

@@ -20,12 +20,13 @@ static void write_phase_names(gp_writer *writer, const char *key, unsigned phase
     gp_write_close(writer, ']');
 }
 
-static void write_phases(gp_writer *writer, const gp_stage_ledger *stage) {
+/* `bytes` of each phase that the task passes through. */
+static void write_phases(gp_writer *writer, const gp_stage_ledger *stage, const uint64_t *bytes) {
     gp_write_open(writer, "phases", '{');
     for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
         if ((stage->phases & GP_PHASE_BIT(phase)) == 0) continue;
         gp_write_open(writer, gp_phase_key((gp_phase)phase), '{');
-        gp_write_bytes(writer, "peak_bytes", stage->phase_allocated[phase]);
+        gp_write_bytes(writer, "peak_bytes", bytes[phase]);
         gp_write_close(writer, '}');
     }
     gp_write_close(writer, '}');
@@ -93,6 +94,7 @@ static void write_stage(gp_writer *writer, const gp_stage_ledger *stage, int64_t
     gp_write_bytes(writer, "peak_bytes", stage->peak_bytes);
     gp_write_bytes(writer, "low_bytes", stage->low_bytes);
     gp_write_bytes(writer, "high_bytes", stage->high_bytes);
+    if (!brief) write_phases(writer, stage, stage->phase_bytes);
     write_items(writer, stage, brief);
     gp_write_close(writer, '}');
 }
@@ -146,7 +148,7 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
     gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);
     if (!brief) write_saved(writer, worst);
-    write_phases(writer, worst);
+    write_phases(writer, worst, worst->phase_allocated);
     write_stages(writer, plan, brief);
     gp_write_close(writer, '}');
 }

@@ -1,10 +1,5 @@
 #include "report.h"
 
-static const char *verdict_key(gp_verdict verdict) {
-    static const char *const keys[] = {"fits", "tight", "no"};
-    return keys[verdict];
-}
-
 static void write_price(gp_writer *writer, const gp_rank_row *row) {
     const gp_instance_row *instance = row->instance;
     gp_write_text(writer, "type", instance->type);
@@ -32,7 +27,7 @@ static void write_row(gp_writer *writer, const gp_rank_row *row) {
     if (row->instance != NULL) write_price(writer, row);
     if (row->answered) {
         gp_write_whole(writer, "count", row->count);
-        gp_write_text(writer, "verdict", verdict_key(row->verdict));
+        gp_write_text(writer, "verdict", gp_verdict_name(row->verdict));
         gp_write_bytes(writer, "peak_bytes", row->peak_bytes);
         gp_write_bytes(writer, "usable_bytes", row->usable_bytes);
         if (row->serves) gp_write_bytes(writer, "max_context", row->max_context);

@@ -31,6 +31,8 @@ export interface Stage {
   gpus: number;
   first_gpu: number;
   peak_phase: Phase;
+  /** All that is alive in each phase, as the device sees it. */
+  phases: { [phase: string]: { peak_bytes: number } };
   peak_bytes: number;
   low_bytes: number;
   high_bytes: number;

@@ -175,7 +175,7 @@ static const catalog_listing *find_listing(const gp_view *view, const char *kind
 int gp_command_catalog(const gp_arguments *arguments) {
     const gp_view *view = &arguments->view;
     if (arguments->operand_count == 0 && arguments->json) {
-        gp_fault(view, "cli.fault.value_missing", "catalog --json", "models|gpus|fields|formulas");
+        gp_fault(view, "cli.fault.value_missing", "catalog --json", "models|gpus|instances|links|fields|formulas");
         return GP_EXIT_REQUEST;
     }
     if (arguments->operand_count == 0) return print_kinds(arguments);

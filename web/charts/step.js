@@ -1,6 +1,6 @@
 /* Memory over the phases of one step, on the fullest GPU. */
-import { gpuRange, itemName, phaseName, worstStage } from '../views/terms.js';
-import { ITEM_ORDER, phasesOf } from '../views/ledger.js';
+import { gpuRange, phaseName, rowName, worstStage } from '../views/terms.js';
+import { phasesOf } from '../views/ledger.js';
 import { drawBars } from './bars.js';
 import { barsHeight, studyTable } from './table.js';
 
@@ -9,12 +9,7 @@ export function stepStudy(context) {
   const { report, words, format } = context;
   const stage = report.memory.stages[worstStage(context)];
   const rows = phasesOf(context).map((phase) => ({ phase, label: phaseName(context, phase), items: stage.items.filter((item) => item.phases.includes(phase)) }));
-  const sum = (/** @type {{ bytes: number }[]} */ items) => items.reduce((total, { bytes }) => total + bytes, 0);
-  const present = ITEM_ORDER.filter((id) => stage.items.some((item) => item.id === id));
-  const cells = (/** @type {string} */ id) => rows.map(({ items }) => {
-    const bytes = sum(items.filter((item) => item.id === id));
-    return bytes ? format.bytes(bytes, 2) : words.t('table.none');
-  });
+  const life = (/** @type {import('../types').Item} */ item) => rows.map(({ phase }) => (item.phases.includes(phase) ? format.bytes(item.bytes, 2) : words.t('table.none')));
   const title = words.t('study.step.title', { gpu: gpuRange(context, stage) });
   return [{
     key: 'step', title, height: barsHeight(rows.length),
@@ -22,8 +17,8 @@ export function stepStudy(context) {
     notes: [words.t('study.step.note')],
     draw: (canvas) => drawBars(canvas, context, rows),
     table: studyTable(words.t('study.step.caption'), [words.t('table.item'), ...rows.map(({ label }) => label)], [
-      ...present.map((id) => ({ key: id, item: id, cells: [itemName(context, id), ...cells(id)] })),
-      { key: 'total', cells: [words.t('study.total'), ...rows.map(({ items }) => format.bytes(sum(items), 2))], isMarked: true },
+      ...stage.items.map((item) => ({ key: item.formula_id, item: item.id, cells: [rowName(context, item), ...life(item)] })),
+      { key: 'total', cells: [words.t('study.total'), ...rows.map(({ phase }) => format.bytes(stage.phases[phase].peak_bytes, 2))], isMarked: true },
     ]),
   }];
 }
