@@ -31,7 +31,6 @@ static bool default_matters(const gp_job *job, gp_field field) {
 /* Given values without effect on any plan of this version: timing and kernels belong to what is not estimated. */
 static bool is_never_modelled(gp_field field) {
     switch (field) {
-    case GP_FIELD_INTERCONNECT:
     case GP_FIELD_RECOMPUTE_DETAIL:
     case GP_FIELD_LOSS_IMPL:
     case GP_FIELD_PACKED:
@@ -101,6 +100,12 @@ static bool has_no_object(const gp_job *job, gp_field field) {
     return field == GP_FIELD_TRAIN_WEIGHTS && gp_task_of(job) == GP_QLORA;
 }
 
+/* Links set the time of all-reduces, which serving has where GPUs share a layer. */
+static bool joins_gpus(const gp_job *job) {
+    const char *name = job->settings[GP_FIELD_INTERCONNECT].text;
+    return !gp_is_training(job) && gp_whole(job, GP_FIELD_COUNT) > 1 && name != NULL && gp_catalog_find_link(name) != NULL;
+}
+
 static bool is_of_task(const gp_job *job, gp_field field) {
     return (gp_field_info(field)->tasks & (1 << gp_task_of(job))) != 0;
 }
@@ -109,6 +114,7 @@ static bool has_effect(const gp_job *job, gp_field field) {
     const gp_field_row *row = gp_field_info(field);
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (!is_of_task(job, field) || is_never_modelled(field)) return false;
+    if (field == GP_FIELD_INTERCONNECT && (textbook || !joins_gpus(job))) return false;
     if (field == GP_FIELD_MEMORY_UTILIZATION && !gp_engine_takes_share(job)) return false;
     if (has_no_object(job, field) || (textbook && !has_textbook_effect(job, field))) return false;
     /* An open list holds the choices that are modelled; formats have their own check. */

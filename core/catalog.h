@@ -60,6 +60,9 @@ int gp_catalog_instance_count(void);
 const gp_instance_row *gp_catalog_instance(int index);
 int gp_catalog_link_count(void);
 const gp_link_row *gp_catalog_link(int index);
+/* Row of a link's name, ignoring case and separators ("nvlink-4"), or the only one with all the words of the text
+ * ("infiniband ndr"), or NULL. */
+const gp_link_row *gp_catalog_find_link(const char *name);
 
 /* A row of the models by number; one beyond the table is all zero, and the answer false. */
 int gp_catalog_model_count(void);

@@ -88,11 +88,19 @@ static void set_draft(const gp_job *job, machine *m) {
     m->tokens_per_step = gp_tokens_per_step(m->draft, real(job, GP_FIELD_DRAFT_ACCEPTANCE, usual_acceptance));
 }
 
+/* Per GPU and direction: the link that is stated, else the GPU's own, else what PCIe 4.0 x16 gives in practice. */
+static double link_bytes_per_s(const gp_job *job, const gp_gpu_row *row) {
+    const double pcie_bytes_per_s = 25e9;
+    const char *stated = gp_known(job, GP_FIELD_INTERCONNECT) ? job->settings[GP_FIELD_INTERCONNECT].text : NULL;
+    const gp_link_row *link = stated != NULL ? gp_catalog_find_link(stated) : NULL;
+    if (link != NULL) return link->bytes_per_s;
+    return row->nvlink_bytes_per_s > 0 ? row->nvlink_bytes_per_s : pcie_bytes_per_s;
+}
+
 static bool describe(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
                      machine *m) {
     const gp_recipe *recipe = &layout->recipe;
     const gp_gpu_row *row = device->row;
-    const double pcie_bytes_per_s = 25e9;
     memset(m, 0, sizeof *m);
     m->bandwidth = job->gpu.bandwidth_gb_s > 0 ? job->gpu.bandwidth_gb_s * 1e9 : row != NULL ? row->bandwidth_bytes_per_s : 0;
     if (!(m->bandwidth > 0) || row == NULL) return false;
@@ -104,7 +112,7 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     m->flops = peak_of(row, m->format);
     m->half_flops = peak_of(row, GP_SPEED_16);
     m->half_gain = strncmp(row->name, "GeForce", 7) == 0 ? 2 : 1;
-    m->link_bytes_per_s = row->nvlink_bytes_per_s > 0 ? row->nvlink_bytes_per_s : pcie_bytes_per_s;
+    m->link_bytes_per_s = link_bytes_per_s(job, row);
     if (m->engine->static_cache && gp_known(job, GP_FIELD_CONTEXT)) m->places = (double)gp_whole(job, GP_FIELD_CONTEXT);
     count_layers(job, m);
     set_host(job, m);

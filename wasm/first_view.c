@@ -1,7 +1,7 @@
 /* first_view.c: stands in the module that the page starts with for what its first view does not need: files of a model
  * and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files and the
  * memory of llama.cpp (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes
- * (core/model_sparse.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
+ * (core/model_sparse.c), links between GPUs (core/catalog_links.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
  * (core/report_reference.c, core/formula_list.c).
  *
  * A request that comes to one of these stops the module, and the page asks the full one instead (web/engine-client.js):
@@ -41,6 +41,7 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
 bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
 bool gp_shape_take_sparse(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
 
+const gp_link_row *gp_catalog_find_link(const char *name) LEFT_OUT
 gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filter, gp_plan *plan, int *count) LEFT_OUT
 void gp_report_rank(gp_writer *writer, const gp_rank_row *rows, int count) LEFT_OUT
 bool gp_report_reference(gp_writer *writer, const char *kind, const char *filter) LEFT_OUT

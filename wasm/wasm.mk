@@ -33,7 +33,7 @@ WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/s
 
 # What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
 LEFT_OUT := core/import%.c core/config.c core/deflate%.c core/quantize.c core/ggml.c core/llama_cpp.c core/model_sparse.c \
-	core/rank.c core/report_rank.c core/report_reference.c core/formula_list.c
+	core/catalog_links.c core/rank.c core/report_rank.c core/report_reference.c core/formula_list.c
 PLANNER_SOURCES := $(filter-out $(LEFT_OUT),$(WASM_SOURCES)) wasm/first_view.c
 
 $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON-O2.o $(WASM_SETTINGS)

@@ -61,6 +61,7 @@ export async function startEngine() {
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],
     models: (filter) => ask({ op: 'catalog', kind: 'models', filter }).models ?? [],
     import: (parts, files, name) => loadFull().then(() => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files)),
+    links: (filter) => ask({ op: 'catalog', kind: 'links', filter }).links ?? [],
     gpus: (filter) => ask({ op: 'catalog', kind: 'gpus', filter }).gpus ?? [],
   };
 }

@@ -42,11 +42,12 @@ export function createTranslator(lang) {
   const words = catalogues()[lang] ?? {};
   /** @param {string} key */
   const has = (key) => Object.hasOwn(words, key);
+  const print = (/** @type {string | number} */ value) => (typeof value === 'number' ? value.toLocaleString(lang) : value);
   return {
     lang,
     has,
     t: (key, args = {}) => (has(key) ? words[key] : key)
-      .replace(/\{(\w+)\}/g, (whole, name) => (name in args ? String(args[name]) : whole)),
+      .replace(/\{(\w+)\}/g, (whole, name) => (name in args ? print(args[name]) : whole)),
     parts: (key) => (words[key] ?? key).split(/(\{\w+\})/).filter(Boolean)
       .map((piece) => (/^\{\w+\}$/.test(piece) ? { name: piece.slice(1, -1) } : { text: piece })),
     word: (key, fallback) => (has(key) ? words[key] : fallback),

@@ -134,6 +134,7 @@ export interface Engine {
   decode(link: string): { job?: Job; link?: string; errors?: Diagnostic[]; warnings?: Diagnostic[] };
   fields(): Field[];
   models(filter: string): { [key: string]: string | number | boolean }[];
+  links(filter: string): { [key: string]: string | number }[];
   gpus(filter: string): { [key: string]: string | number | boolean }[];
   import(parts: { name: string; bytes: number; size: number | null }[], files: Uint8Array[], name?: string): Promise<ImportReport>;
 }

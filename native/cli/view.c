@@ -41,7 +41,9 @@ const char *gp_view_unit(const gp_view *view) {
 
 void gp_view_gigabytes(gp_buffer *buffer, const gp_view *view, double bytes) {
     const double value = bytes / (view->decimal_units ? (double)GP_GB : (double)GP_GIB);
-    gp_buffer_printf(buffer, fabs(value) < 100 ? "%.2f" : "%.1f", value);
+    const double least = 0.01;
+    if (value > 0 && value < least / 2) gp_buffer_text(buffer, "<0.01");
+    else gp_buffer_printf(buffer, fabs(value) < 100 ? "%.2f" : "%.1f", value);
 }
 
 void gp_view_size(gp_buffer *buffer, const gp_view *view, double bytes) {

@@ -213,3 +213,13 @@ test("a context for each sequence is the context, and llama.cpp's is that of all
   const context = ({ steps }) => steps.find((step) => step.id === "batch").numbers.context;
   assert.deepEqual(planAll([job("vllm"), job("llama.cpp")]).map(context), [3000, 12000]);
 });
+
+test("a link that is known by name sets the time of all-reduces, and has no effect where there are none", () => {
+  const job = (count, interconnect) => ({ task: "infer", model: "meta-llama/Llama-3.1-70B", hardware: { gpu: "H100", count, ...(interconnect ? { interconnect } : {}) } });
+  const [own, same, slow, unknown, alone] = planAll([job(8), job(8, "NVLink 4"), job(8, "PCIe 3.0 x16"), job(8, "token ring"), job(1, "NVLink 4")]);
+  const isNoted = (report) => report.assumptions.some((row) => row.code === "not_modelled" && row.path === "hardware.interconnect");
+  assert.deepEqual(same.time, own.time);
+  assert.ok(slow.time.ttft_s > own.time.ttft_s && slow.time.tpot_s > own.time.tpot_s);
+  assert.deepEqual(unknown.time, own.time);
+  assert.deepEqual([same, slow, unknown, alone].map(isNoted), [false, false, true, true]);
+});

@@ -211,6 +211,17 @@ static void filters_take_memory(void **state) {
     assert_null(gp_catalog_link(-1));
 }
 
+/* By name, or by words that only one link has. */
+static void links_by_name(void **state) {
+    (void)state;
+    assert_string_equal(gp_catalog_find_link("nvlink-4")->name, "NVLink 4");
+    assert_string_equal(gp_catalog_find_link("PCIE 4.0 x16")->name, "PCIe 4.0 x16");
+    assert_string_equal(gp_catalog_find_link("infiniband ndr")->name, "InfiniBand NDR (1 x 400 Gb/s per GPU)");
+    assert_null(gp_catalog_find_link("nvlink"));
+    assert_null(gp_catalog_find_link("token ring"));
+    assert_null(gp_catalog_find_link(""));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_found_as_people_write_them),
@@ -221,6 +232,7 @@ int main(void) {
         cmocka_unit_test(every_row_is_found_by_its_own_name),
         cmocka_unit_test(visible_memory_is_near_nominal),
         cmocka_unit_test(filters_take_every_word),
+        cmocka_unit_test(links_by_name),
         cmocka_unit_test(filters_take_memory),
     };
     return cmocka_run_group_tests_name("catalog", tests, NULL, NULL);

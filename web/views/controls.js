@@ -4,7 +4,7 @@ import { fill, h, idOf } from '../dom.js';
 import { readNumber } from '../format.js';
 import { gpuLabel, modelLabel } from '../job.js';
 import { Combobox } from './combobox.js';
-import { hasSuggestions, suggestChoices, suggestGpus, suggestModels } from './suggest.js';
+import { hasSuggestions, suggestChoices, suggestGpus, suggestLinks, suggestModels } from './suggest.js';
 
 /**
  * @typedef {object} Tools
@@ -89,10 +89,11 @@ function catalogueControl(field, tools, id) {
 
 /** @type {Maker} */
 function openControl(field, tools, id) {
+  const again = () => { if (document.activeElement === box.input) box.open(); };
   const box = new Combobox({
     id,
     label: labelOf(tools.words, field.path),
-    suggest: suggestChoices(field, tools.words),
+    suggest: field.path === 'hardware.interconnect' ? suggestLinks(tools.engine, tools.format, again) : suggestChoices(field, tools.words),
     onCommit: (value) => tools.change(field.path, value, true),
     describeMore: () => '',
   });

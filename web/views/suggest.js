@@ -1,4 +1,5 @@
 /* What the comboboxes offer: rows of the planner's catalogue, and sizes typed as numbers. */
+import { PartMissing } from '../engine-client.js';
 
 /** @typedef {import('./combobox.js').Option} Option @typedef {import('../types').Engine} Engine */
 /** @typedef {import('../types').Translator} Translator @typedef {import('../types').Format} Format */
@@ -32,6 +33,23 @@ export const suggestGpus = (engine, words, format) => (typed) => {
   return [...options, { value: { name: label, memory_gib: Number(memory[1]) }, label, hint: words.t('suggest.custom_gpu') }];
 };
 
+/**
+ * Links are known to the whole planner only: the list opens once that is there.
+ * @param {Engine} engine @param {Format} format @param {() => void} again opens the list anew
+ * @returns {(typed: string) => Option[]}
+ */
+export const suggestLinks = (engine, format, again) => (typed) => {
+  try {
+    return engine.links(typed).map((row) => ({
+      value: String(row.name), label: String(row.name), hint: `${format.number(Number(row.bytes_per_s) / 1e9)} GB/s`,
+    }));
+  } catch (error) {
+    if (!(error instanceof PartMissing)) throw error;
+    engine.complete().then(again, () => {});
+    return [];
+  }
+};
+
 /** @param {import('../types').Field} field @param {Translator} words @returns {(typed: string) => Option[]} */
 export const suggestChoices = (field, words) => (typed) => {
   const choices = field.path === 'infer.weights' ? WEIGHT_FORMATS
@@ -44,4 +62,4 @@ export const suggestChoices = (field, words) => (typed) => {
 };
 
 /** True for text fields for which there is something to suggest. @param {string} path */
-export const hasSuggestions = (path) => path === 'infer.weights' || path === 'train.lora.targets';
+export const hasSuggestions = (path) => path === 'hardware.interconnect' || path === 'infer.weights' || path === 'train.lora.targets';

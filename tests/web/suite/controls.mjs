@@ -7,6 +7,7 @@ import { examples, plan } from "../support/planner.mjs";
 const first = examples[0].variants[0].job;
 const MODEL = "#sentence-model";
 const GPU = "#sentence-hardware-gpu";
+const LINK = "#setting-hardware-interconnect";
 
 test("settings hold a control for every field of the task, with origin and help", async () => {
   await withPage({}, async (page) => {
@@ -76,6 +77,24 @@ test("the GPU combobox takes a device that is only a memory size", async () => {
     await setField(page, GPU, "6 GiB");
     assert.equal(await verdictOf(page), plan({ ...first, hardware: { gpu: { name: "6 GiB", memory_gib: 6 }, count: 1 } }).verdict);
     assert.equal(await page.inputValue(GPU), "6 GiB");
+  });
+});
+
+test("links between GPUs are listed by name, and the one chosen sets the speed", async () => {
+  await withPage({ page: "index.html#v=1&task=infer&model=llama-3.1-70b&gpu=h100&n=8" }, async (page) => {
+    await page.click("#settings-button");
+    await page.click(LINK);
+    await page.waitForSelector(`${LINK}-list [role=option]`);
+    const all = await page.locator(`${LINK}-list [role=option]`).count();
+    await page.fill(LINK, "pcie 3");
+    assert.ok(all > await page.locator(`${LINK}-list [role=option]`).count());
+    await page.click(`${LINK}-list [role=option]:has-text("PCIe 3.0 x16")`);
+    await settled(page);
+    const job = { task: "infer", model: "llama-3.1-70b", hardware: { gpu: "h100", count: 8 } };
+    const slow = plan({ ...job, hardware: { ...job.hardware, interconnect: "PCIe 3.0 x16" } });
+    assert.ok(slow.time.prefill_tok_s < plan(job).time.prefill_tok_s / 2);
+    assert.match(await page.evaluate(() => location.hash), /net=PCIe/);
+    assert.equal(await page.inputValue(LINK), "PCIe 3.0 x16");
   });
 });
 
