@@ -34,7 +34,7 @@ static bool measure(gp_draft *draft, gp_plan *outlook) {
 }
 
 static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_knob *knob) {
-    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes < 0;
+    if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes <= 0;
     return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
 }
 

@@ -24,6 +24,7 @@ const gp_knob_row *gp_knobs_training(void);
 const gp_knob_row *gp_knobs_inference(void);
 /* Rows that both tables end with: knobs_hardware.c. */
 bool gp_knob_more_gpus(gp_draft *draft);
+bool gp_knob_fewer_gpus(gp_draft *draft);
 bool gp_knob_bigger_gpu(gp_draft *draft);
 
 /* Changes of a draft. Numbers beyond the field's limits are refused. */

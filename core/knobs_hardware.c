@@ -18,6 +18,16 @@ bool gp_knob_more_gpus(gp_draft *draft) {
     return train && gp_draft_whole(draft, replicas, plan->layout.dp * 2);
 }
 
+/* Half the GPUs, where their number is not left to the solver. */
+bool gp_knob_fewer_gpus(gp_draft *draft) {
+    const gp_plan *plan = draft->plan;
+    gp_field replicas = gp_is_training(&plan->job) ? GP_FIELD_DP : GP_FIELD_INFER_DP;
+    if (plan->device.is_host || plan->layout.gpus % 2 != 0 || gp_origin_of(plan->request, GP_FIELD_COUNT) != GP_GIVEN) return false;
+    if (!gp_draft_whole(draft, GP_FIELD_COUNT, plan->layout.gpus / 2)) return false;
+    if (gp_origin_of(&plan->job, replicas) != GP_GIVEN) return true;
+    return plan->layout.dp % 2 == 0 && gp_draft_whole(draft, replicas, plan->layout.dp / 2);
+}
+
 static uint64_t visible_bytes(const gp_gpu_row *row) {
     if (row->memory_bytes > 0) return row->memory_bytes;
     return gp_bytes_from_double(row->memory_gb_nominal * (double)GP_GIB);

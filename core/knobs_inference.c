@@ -62,6 +62,7 @@ static const gp_knob_row rows[] = {
     {"longer_context", {GP_COST_CAPACITY, 2, 2, ""}, true, longer_context},
     {"fewer_sequences", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, fewer_sequences},
     {"shorter_context", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, shorter_context},
+    {"fewer_gpus", {GP_COST_HARDWARE, 0.5, 0.5, ""}, true, gp_knob_fewer_gpus},
     {"more_gpus", {GP_COST_HARDWARE, 2, 2, ""}, false, gp_knob_more_gpus},
     {"bigger_gpu", {GP_COST_HARDWARE, 1, 1, ""}, false, gp_knob_bigger_gpu},
     {NULL, {GP_COST_NONE, 0, 0, ""}, false, NULL},

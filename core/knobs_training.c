@@ -124,6 +124,7 @@ static const gp_knob_row rows[] = {
     {"qlora", {GP_COST_QUALITY, 0, 0, "Dettmers et al. 2023, arXiv:2305.14314, section 4"}, false, qlora},
     {"longer_sequence", {GP_COST_CAPACITY, 2, 2, ""}, true, longer_sequence},
     {"shorter_sequence", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, shorter_sequence},
+    {"fewer_gpus", {GP_COST_HARDWARE, 0.5, 0.5, ""}, true, gp_knob_fewer_gpus},
     {"more_gpus", {GP_COST_HARDWARE, 2, 2, ""}, false, gp_knob_more_gpus},
     {"bigger_gpu", {GP_COST_HARDWARE, 1, 1, ""}, false, gp_knob_bigger_gpu},
     {NULL, {GP_COST_NONE, 0, 0, ""}, false, NULL},

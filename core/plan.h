@@ -22,7 +22,7 @@ typedef struct {
 } gp_solution;
 
 #define GP_SOLUTIONS_MAX 12
-#define GP_ADVICE_MAX 14
+#define GP_ADVICE_MAX 16
 #define GP_CHANGES_MAX 8
 #define GP_CHANGE_BYTES 64
 #define GP_STEP_COUNT 5

@@ -74,7 +74,7 @@ static void cost(gp_buffer *buffer, const gp_view *view, const cJSON *knob) {
         high = swapped;
     }
     /* Once the hardware is other hardware, not more of it. */
-    const bool is_told = gp_json_has(figures, "high") && !(strcmp(kind, "hardware") == 0 && high <= 1);
+    const bool is_told = gp_json_has(figures, "high") && !(strcmp(kind, "hardware") == 0 && fabs(high - 1) < 1e-9);
     cJSON *arguments = cJSON_CreateObject();
     cost_figure(arguments, "low", is_time, low);
     cost_figure(arguments, "high", is_time, high);
