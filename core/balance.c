@@ -5,21 +5,35 @@
 
 #include <stdlib.h>
 
+/* Peaks that were computed before: limit after limit asks for the same ones. A later one takes an earlier one's place. */
+enum { REMEMBERED_BITS = 9 };
+typedef struct { uint64_t question, peak; } remembered;
+
 typedef struct {
     const gp_job *job;
     const gp_model *model;
     gp_layout layout;       /* its split is that of the attempt */
     gp_stage_ledger ledger;
     int64_t stages, layers;
+    remembered peaks[1 << REMEMBERED_BITS]; /* question 0: none yet */
 } attempt;
 
-/* Peak of one stage that holds `count` layers from `first` on. */
-static uint64_t peak_of(attempt *a, int64_t stage, int64_t first, int64_t count) {
+static uint64_t compute_peak(attempt *a, int64_t stage, int64_t first, int64_t count) {
     for (int64_t i = 0; i < a->stages; i++) a->layout.split[i] = 0;
     if (stage > 0) a->layout.split[0] = (uint16_t)first;
     a->layout.split[stage] = (uint16_t)count;
     gp_ledger_stage(a->job, a->model, &a->layout, stage, &a->ledger);
     return a->ledger.peak_bytes;
+}
+
+/* Peak of one stage that holds `count` layers from `first` on. Of equal layers it does not matter which ones. */
+static uint64_t peak_of(attempt *a, int64_t stage, int64_t first, int64_t count) {
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio spreads neighbours */
+    uint64_t which = a->model->kind_count == 1 ? 0 : (uint64_t)first;
+    uint64_t question = (uint64_t)(stage + 1) << 32 | which << 16 | (uint64_t)count;
+    remembered *row = &a->peaks[question * golden >> (64 - REMEMBERED_BITS)];
+    if (row->question != question) *row = (remembered){question, compute_peak(a, stage, first, count)};
+    return row->peak;
 }
 
 /* Most layers from `first` on that a stage takes within the limit, at least one left for each later stage; 0: none. */
