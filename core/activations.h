@@ -28,8 +28,37 @@ typedef struct {
     uint64_t left;   /* held by checkpoints as long as the loss has a name: random states, an input made a leaf */
 } gp_eager_step;
 
+/* All that a replay depends on, beside the model's shape. */
+typedef struct {
+    uint64_t batch, sequence;         /* sequences of the micro-batch, tokens of one */
+    uint64_t shards;                  /* see tape.h */
+    uint64_t rank;                    /* of adapters */
+    unsigned targets;                 /* … on these matrices (GP_TARGET_*) */
+    int stored, adapter;              /* bytes of a weight, of an adapter's */
+    double dropout, adapter_dropout;
+    bool frozen, autocast, flash, expanded_kv, elementwise_gelu, mean_keeps_input, plain_adapter;
+    bool packed_frozen, keeps_inputs; /* see recipe.h */
+    bool on_host, checkpoints_on_host;
+    bool recomputes;                  /* checkpoint around each layer */
+    bool noise;                       /* dropout keeps its noise in the type of its input, not a mask */
+    bool whole_logits, narrow_logits; /* the loss keeps them, in their own type */
+    bool old_loss;                    /* logits are shifted, not labels */
+} gp_step_case;
+
+/* Replays of one call, for a plan asks for the same ones again and again: of one shape, the last few. All zero: none. */
+enum { GP_REPLAYS_MAX = 16 };
+struct gp_replays {
+    gp_shape shape;
+    int count, oldest;
+    struct { gp_step_case of; gp_eager_step step; bool finished; } rows[GP_REPLAYS_MAX];
+};
+
 /* False for jobs whose code is not known operator by operator. Known are transformers' eager kernels, Llama-like and
- * GPT-2 layers, without tensor, context or pipeline parallelism, with full recomputation or none. */
+ * GPT-2 layers, without tensor, context or pipeline parallelism, with full recomputation or none. What job->replays
+ * holds is not replayed again. */
 bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_eager_step *step);
+
+/* The replay itself; false when it is too long for the tape. */
+bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step *step);
 
 #endif

@@ -33,7 +33,7 @@ static int plus(gp_step *step, int a, int b) {
 static int elementary_gelu(gp_step *step, int x) {
     int size = gp_step_value(step, x)->size;
     int half = map(step, GP_OP_SCALAR, x, size);
-    int wide = gp_step_cast(step, x, step->autocast ? 4 : size);
+    int wide = gp_step_cast(step, x, step->of->autocast ? 4 : size);
     int inner = map(step, GP_OP_POWER, wide, gp_step_value(step, wide)->size);
     gp_tape_drop(step->tape, wide);
     int size_inner = gp_step_value(step, inner)->size;
@@ -48,7 +48,7 @@ static int elementary_gelu(gp_step *step, int x) {
 static int activation(gp_step *step, int x) {
     int size = gp_step_value(step, x)->size;
     if (step->shape->gated_ffn) return map(step, GP_OP_SILU, x, size);
-    return step->recipe->elementwise_gelu ? elementary_gelu(step, x) : map(step, GP_OP_GELU, x, size);
+    return step->of->elementwise_gelu ? elementary_gelu(step, x) : map(step, GP_OP_GELU, x, size);
 }
 
 /* down(act(gate(x)) * up(x)), or down(act(up(x))). */
@@ -152,5 +152,5 @@ static int with_shared(gp_step *step, int x, int sum) {
 int gp_step_feed_forward(gp_step *step, int x) {
     if (step->layer->expert_params > 0) return with_shared(step, x, experts(step, x));
     int out = block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN);
-    return !step->gpt ? out : replace(step, out, gp_step_dropout(step, out, step->dropout));
+    return !step->gpt ? out : replace(step, out, gp_step_dropout(step, out, step->of->dropout));
 }

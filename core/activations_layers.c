@@ -13,11 +13,11 @@ static sizes sizes_of(const gp_step *step) {
     const gp_layer_kind *kind = &step->layer->kind;
     uint64_t heads = (uint64_t)kind->heads, keys = (uint64_t)kind->kv_heads, width = (uint64_t)kind->head_dim;
     sizes all = {.query = gp_mul3(step->tokens, heads, width),
-                 .scores = gp_mul3(step->tokens, heads, step->sequence),
+                 .scores = gp_mul3(step->tokens, heads, step->of->sequence),
                  .head_dim = width};
     all.output = all.query;
     all.repeats = keys < heads;
-    all.expands = keys == 1 && step->batch == 1;
+    all.expands = keys == 1 && step->of->batch == 1;
     return all;
 }
 
@@ -39,8 +39,8 @@ static int replace(gp_step *step, int old, int next) {
 
 /* An operand of a batched product: in the product's type, and contiguous. */
 static int operand(gp_step *step, int x, bool contiguous) {
-    int cast = step->autocast ? gp_step_cast(step, x, 2) : gp_tape_share(step->tape, x);
-    return contiguous || step->batch == 1 ? cast : replace(step, cast, map(step, GP_OP_COPY, cast));
+    int cast = step->of->autocast ? gp_step_cast(step, x, 2) : gp_tape_share(step->tape, x);
+    return contiguous || step->of->batch == 1 ? cast : replace(step, cast, map(step, GP_OP_COPY, cast));
 }
 
 static int product_of(gp_step *step, int a, int b, uint64_t elements) {
@@ -76,7 +76,7 @@ static int eager_scores(gp_step *step, int query, int key, const sizes *size) {
     int cast = gp_step_cast(step, shares, narrow);
     gp_tape_drop(step->tape, shares);
     gp_tape_drop(step->tape, weights);
-    return replace(step, cast, gp_step_dropout(step, cast, step->dropout));
+    return replace(step, cast, gp_step_dropout(step, cast, step->of->dropout));
 }
 
 static int flash_kernel(gp_step *step, int query, int key, int value, const sizes *size) {
@@ -100,7 +100,7 @@ static int attend(gp_step *step, int query, int key, int value, const sizes *siz
     int out = product_of(step, operand(step, weights, true), operand(step, value, size->repeats && !size->expands),
                          size->output);
     /* transpose, contiguous: backward copies again where sequences are batched. */
-    out = replace(step, out, map(step, step->batch > 1 ? GP_OP_HEADS : GP_OP_COPY, out));
+    out = replace(step, out, map(step, step->of->batch > 1 ? GP_OP_HEADS : GP_OP_COPY, out));
     int projected = gp_step_matrix(step, out, GP_TENSOR_ATTN_OUTPUT);
     gp_tape_drop(tape, out);
     gp_tape_drop(tape, weights);
@@ -141,10 +141,10 @@ static int llama_attention(gp_step *step, int x) {
     gp_tape_drop(tape, query);
     gp_tape_drop(tape, key);
     /* eager_attention_forward repeats them under names of its own. */
-    bool repeats = !step->recipe->flash || step->recipe->expanded_kv;
+    bool repeats = !step->of->flash || step->of->expanded_kv;
     int keys = repeats ? repeated(step, turned_key, &size) : gp_tape_share(tape, turned_key);
     int values = repeats ? repeated(step, value, &size) : gp_tape_share(tape, value);
-    int out = step->recipe->flash ? attend_flash(step, turned, keys, values, &size)
+    int out = step->of->flash ? attend_flash(step, turned, keys, values, &size)
                                   : attend(step, turned, keys, values, &size);
     gp_tape_drop(tape, turned);
     gp_tape_drop(tape, keys);
@@ -174,7 +174,7 @@ static int latent_attention(gp_step *step, int x) {
     uint64_t heads = (uint64_t)step->layer->kind.heads, rope = (uint64_t)of->rope, nope = (uint64_t)of->nope;
     uint64_t each = gp_mul(step->tokens, heads), latent = (uint64_t)of->kv_lora;
     sizes size = {.query = gp_mul(each, nope + rope), .output = gp_mul(each, (uint64_t)of->value),
-                  .scores = gp_mul(each, step->sequence), .head_dim = nope + rope};
+                  .scores = gp_mul(each, step->of->sequence), .head_dim = nope + rope};
     int query = gp_step_matrix(step, x, of->q_lora > 0 ? GP_TENSOR_ATTN_Q_A : GP_TENSOR_ATTN_Q);
     if (of->q_lora > 0) {
         query = replace(step, query, gp_step_norm(step, query, (uint64_t)of->q_lora));
@@ -191,7 +191,7 @@ static int latent_attention(gp_step *step, int x) {
     int key = part(step, both, gp_mul(each, nope)), value = part(step, both, size.output);
     gp_tape_drop(tape, both);
     key = joined(step, replace(step, key_turns, rotated(step, key_turns, step->product)), key, size.query);
-    int out = step->recipe->flash ? attend_flash(step, query, key, value, &size) : attend(step, query, key, value, &size);
+    int out = step->of->flash ? attend_flash(step, query, key, value, &size) : attend(step, query, key, value, &size);
     gp_tape_drop(tape, query);
     gp_tape_drop(tape, key);
     gp_tape_drop(tape, value);
@@ -210,12 +210,12 @@ static int gpt_scores(gp_step *step, int query, int key, const sizes *size) {
     gp_tape_release(tape, root);
     weights = replace(step, weights, map(step, GP_OP_WHERE, weights));
     int narrow = gp_step_value(step, weights)->size;
-    int wide = gp_step_cast(step, weights, step->autocast ? 4 : narrow);
+    int wide = gp_step_cast(step, weights, step->of->autocast ? 4 : narrow);
     int shares = map(step, GP_OP_SOFTMAX, wide);
     gp_tape_drop(tape, wide);
     gp_tape_drop(tape, weights);
     int cast = replace(step, shares, gp_step_cast(step, shares, narrow));
-    return replace(step, cast, gp_step_dropout(step, cast, step->dropout));
+    return replace(step, cast, gp_step_dropout(step, cast, step->of->dropout));
 }
 
 static int gpt_attention(gp_step *step, int x) {
@@ -226,19 +226,19 @@ static int gpt_attention(gp_step *step, int x) {
     int query = part(step, all, size.query), key = part(step, all, size.query), value = part(step, all, size.query);
     gp_tape_drop(tape, all);
     int out;
-    if (step->recipe->flash) {
+    if (step->of->flash) {
         out = flash_kernel(step, query, key, value, &size);
     } else {
         int weights = gpt_scores(step, query, key, &size);
         out = product_of(step, operand(step, weights, true), operand(step, value, false), size.output);
-        out = replace(step, out, map(step, step->batch > 1 ? GP_OP_HEADS : GP_OP_COPY, out));
+        out = replace(step, out, map(step, step->of->batch > 1 ? GP_OP_HEADS : GP_OP_COPY, out));
         gp_tape_drop(tape, weights);
     }
     out = replace(step, out, gp_step_matrix(step, out, GP_TENSOR_ATTN_OUTPUT));
     gp_tape_drop(tape, query);
     gp_tape_drop(tape, key);
     gp_tape_drop(tape, value);
-    return replace(step, out, gp_step_dropout(step, out, step->dropout));
+    return replace(step, out, gp_step_dropout(step, out, step->of->dropout));
 }
 
 static int residual(gp_step *step, int x, int y) {

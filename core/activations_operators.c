@@ -20,10 +20,10 @@ void gp_step_stand_for(gp_step *step, uint64_t times) {
 static int rms_norm(gp_step *step, int x, uint64_t width) {
     gp_tape *tape = step->tape;
     uint64_t elements = gp_step_value(step, x)->elements;
-    int size = gp_step_value(step, x)->size, out_size = size > step->stored ? size : step->stored;
+    int size = gp_step_value(step, x)->size, out_size = size > step->of->stored ? size : step->of->stored;
     int wide = gp_step_cast(step, x, 4);
     int rows = gp_tape_apply(tape, GP_OP_STATISTICS, wide, GP_NOTHING, elements / width, 4, false);
-    if (step->recipe->mean_keeps_input && gp_tape_node(tape, rows) != NULL) {
+    if (step->of->mean_keeps_input && gp_tape_node(tape, rows) != NULL) {
         int squares = gp_tape_hold(tape, gp_mul(elements, 4), GP_HELD_WORKING);
         gp_node_keep(tape, gp_tape_node(tape, rows), squares);
         gp_tape_release(tape, squares);
@@ -32,9 +32,9 @@ static int rms_norm(gp_step *step, int x, uint64_t width) {
     gp_tape_drop(tape, wide);
     gp_tape_drop(tape, rows);
     int narrow = gp_step_cast(step, normed, size);
-    int out = gp_tape_apply(tape, GP_OP_NORM_WEIGHT, narrow, GP_NOTHING, elements, out_size, !step->frozen);
+    int out = gp_tape_apply(tape, GP_OP_NORM_WEIGHT, narrow, GP_NOTHING, elements, out_size, !step->of->frozen);
     gp_node *node = gp_tape_node(tape, out);
-    if (node != NULL && !step->frozen) node->weight = gp_mul(width, (uint64_t)step->stored);
+    if (node != NULL && !step->of->frozen) node->weight = gp_mul(width, (uint64_t)step->of->stored);
     gp_tape_drop(tape, narrow);
     gp_tape_drop(tape, normed);
     return out;
@@ -45,14 +45,14 @@ static int layer_norm(gp_step *step, int x, uint64_t width) {
     gp_tape *tape = step->tape;
     uint64_t elements = gp_step_value(step, x)->elements;
     int size = gp_step_value(step, x)->size;
-    int out = gp_tape_apply(tape, GP_OP_LAYER_NORM, x, GP_NOTHING, elements, size, !step->frozen);
+    int out = gp_tape_apply(tape, GP_OP_LAYER_NORM, x, GP_NOTHING, elements, size, !step->of->frozen);
     gp_node *node = gp_tape_node(tape, out);
     if (node == NULL) return out;
-    uint64_t statistic = step->recipe->on_host ? (uint64_t)size : 4;
+    uint64_t statistic = step->of->on_host ? (uint64_t)size : 4;
     int rows = gp_tape_hold(tape, gp_mul3(2, elements / width, statistic), GP_HELD_WORKING);
     gp_node_keep(tape, node, rows);
     gp_tape_release(tape, rows);
-    if (!step->frozen) node->weight = gp_mul3(2, width, (uint64_t)step->stored);
+    if (!step->of->frozen) node->weight = gp_mul3(2, width, (uint64_t)step->of->stored);
     return out;
 }
 
@@ -65,13 +65,13 @@ int gp_step_dropout(gp_step *step, int x, double rate) {
     if (!(rate > 0)) return gp_tape_share(tape, x);
     uint64_t elements = gp_step_value(step, x)->elements;
     int size = gp_step_value(step, x)->size;
-    int kept = gp_tape_hold(tape, gp_mul(elements, step->noise ? (uint64_t)size : 1), GP_HELD_WORKING);
-    int out = gp_tape_apply(tape, step->noise ? GP_OP_NOISE : GP_OP_DROPOUT, x, GP_NOTHING, elements, size, false);
+    int kept = gp_tape_hold(tape, gp_mul(elements, step->of->noise ? (uint64_t)size : 1), GP_HELD_WORKING);
+    int out = gp_tape_apply(tape, step->of->noise ? GP_OP_NOISE : GP_OP_DROPOUT, x, GP_NOTHING, elements, size, false);
     gp_node *node = gp_tape_node(tape, out);
     gp_node_keep(tape, node, kept);
     gp_tape_release(tape, kept);
     /* On the host the mask is scaled apart, GPUs have a kernel: aten/src/ATen/native/Dropout.cpp. */
-    if (node != NULL && step->recipe->on_host && !step->noise) node->scratch = gp_mul(elements, (uint64_t)size);
+    if (node != NULL && step->of->on_host && !step->of->noise) node->scratch = gp_mul(elements, (uint64_t)size);
     return out;
 }
 
@@ -89,7 +89,7 @@ void gp_step_end_autocast(gp_step *step) {
     step->copy_count = 0;
 }
 
-static void remember(gp_step *step, int copy) {
+void gp_step_remember(gp_step *step, int copy) {
     if (step->copy_count < GP_COPIES_MAX)
         step->copies[step->copy_count++] = (int16_t)copy;
     else
@@ -100,22 +100,22 @@ int gp_step_product(gp_step *step, int x, uint64_t inputs, uint64_t outputs, boo
     gp_tape *tape = step->tape;
     uint64_t weight = gp_mul(inputs, outputs), biases = bias ? outputs : 0;
     uint64_t rows = gp_step_value(step, x)->elements / inputs;
-    bool copied = step->autocast && stored > 2;
-    bool unpacked = step->recipe->packed_frozen && !trained && stored == step->stored;
-    int input = gp_step_cast(step, x, step->autocast ? 2 : stored);
-    int size = step->autocast ? 2 : stored;
+    bool copied = step->of->autocast && stored > 2;
+    bool unpacked = step->of->packed_frozen && !trained && stored == step->of->stored;
+    int input = gp_step_cast(step, x, step->of->autocast ? 2 : stored);
+    int size = step->of->autocast ? 2 : stored;
     if (unpacked) gp_tape_touch(tape, gp_mul(weight, 2));
     int out = gp_tape_apply(tape, GP_OP_PRODUCT, input, GP_NOTHING, gp_mul(rows, outputs), size, trained);
     gp_node *node = gp_tape_node(tape, out);
     bool needed = gp_step_value(step, input)->wants;
-    if (copied) remember(step, weight_copy(step, node, gp_mul(weight, 2), needed));
-    if (copied && bias) remember(step, weight_copy(step, NULL, gp_mul(biases, 2), false));
+    if (copied) gp_step_remember(step, weight_copy(step, node, gp_mul(weight, 2), needed));
+    if (copied && bias) gp_step_remember(step, weight_copy(step, NULL, gp_mul(biases, 2), false));
     if (node != NULL && trained) {
         node->weight = gp_mul(gp_add(weight, biases), (uint64_t)stored);
         node->copy = copied ? gp_mul(gp_add(weight, biases), 2) : 0;
     }
     if (node != NULL && unpacked) node->scratch = gp_mul(weight, 2);
-    if (unpacked && step->recipe->keeps_inputs) gp_node_keep(tape, node, gp_step_value(step, input)->storage);
+    if (unpacked && step->of->keeps_inputs) gp_node_keep(tape, node, gp_step_value(step, input)->storage);
     gp_tape_drop(tape, input);
     return out;
 }
@@ -123,13 +123,13 @@ int gp_step_product(gp_step *step, int x, uint64_t inputs, uint64_t outputs, boo
 /* result = base(x); x = x.to(A.dtype); result = result + B(A(dropout(x))) * scale; result.to(its type). */
 static int adapted(gp_step *step, int x, int base, uint64_t inputs, uint64_t outputs) {
     gp_tape *tape = step->tape;
-    uint64_t rank = (uint64_t)gp_whole(step->job, GP_FIELD_LORA_RANK);
+    uint64_t rank = step->of->rank;
     int size = gp_step_value(step, base)->size;
-    int input = gp_step_cast(step, x, step->adapter);
-    int dropped = gp_step_dropout(step, input, step->adapter_dropout);
-    int down = gp_step_product(step, dropped, inputs, rank, false, step->adapter, true);
+    int input = gp_step_cast(step, x, step->of->adapter);
+    int dropped = gp_step_dropout(step, input, step->of->adapter_dropout);
+    int down = gp_step_product(step, dropped, inputs, rank, false, step->of->adapter, true);
     gp_tape_drop(tape, dropped);
-    int up = gp_step_product(step, down, rank, outputs, false, step->adapter, true);
+    int up = gp_step_product(step, down, rank, outputs, false, step->of->adapter, true);
     gp_tape_drop(tape, down);
     uint64_t elements = gp_step_value(step, up)->elements;
     int up_size = gp_step_value(step, up)->size;
@@ -151,9 +151,8 @@ static const gp_matrix *find(const gp_layer *layer, gp_tensor tensor) {
 }
 
 int gp_step_projection(gp_step *step, int x, uint64_t inputs, uint64_t outputs, bool bias, unsigned target) {
-    int base = gp_step_product(step, x, inputs, outputs, bias, step->stored, !step->frozen);
-    unsigned targets = step->job->lora_targets != 0 ? step->job->lora_targets : GP_TARGET_ALL_LINEAR;
-    bool adapts = step->frozen && (targets & target) != 0 && step->recipe->plain_adapter;
+    int base = gp_step_product(step, x, inputs, outputs, bias, step->of->stored, !step->of->frozen);
+    bool adapts = step->of->frozen && (step->of->targets & target) != 0 && step->of->plain_adapter;
     return adapts ? adapted(step, x, base, inputs, outputs) : base;
 }
 

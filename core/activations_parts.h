@@ -11,17 +11,12 @@ enum { GP_COPIES_MAX = 160 };
 
 typedef struct {
     gp_tape *tape;
-    const gp_job *job;
+    const gp_step_case *of;
     const gp_shape *shape;
-    const gp_recipe *recipe;
     const gp_layer *layer;       /* the one being replayed */
-    uint64_t tokens, batch, sequence; /* tokens of the micro-batch, its sequences, tokens of one */
-    int stored, adapter;         /* bytes of a weight, of an adapter's */
+    uint64_t tokens;             /* of the micro-batch */
     int stream, product;         /* bytes of an element between the layers, of a matrix product's result */
-    bool autocast, frozen;
     bool rms, gpt;               /* norms without a mean; GPT-2's attention and dropouts */
-    double dropout, adapter_dropout;
-    bool noise;                  /* dropout keeps its noise in the type of its input, not a mask */
     int tables;                  /* storage of cosines and sines */
     int copy_count;
     int16_t copies[GP_COPIES_MAX];
@@ -43,7 +38,9 @@ int gp_step_dropout(gp_step *step, int x, double rate);
 int gp_step_layer(gp_step *step, int x);
 /* The feed-forward block, dense or with experts. */
 int gp_step_feed_forward(gp_step *step, int x);
-/* Releases the copies of weights: autocast's context ends. */
+/* Copies of weights that are there until autocast's context ends. */
+void gp_step_remember(gp_step *step, int copy);
+/* Releases them: it ends. */
 void gp_step_end_autocast(gp_step *step);
 /* What is replayed from here on stands for so many layers. */
 void gp_step_stand_for(gp_step *step, uint64_t times);

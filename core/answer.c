@@ -17,6 +17,7 @@
 typedef struct {
     gp_job job;
     gp_plan plan, outlook;
+    struct gp_replays replays;
 } workspace;
 
 typedef struct {
@@ -108,6 +109,11 @@ static bool wants_brief(call *request) {
     return false;
 }
 
+static void read_job(call *request, const cJSON *tree) {
+    gp_job_read(tree, &request->space->job, request->faults);
+    request->space->job.replays = &request->space->replays;
+}
+
 static void answer_plan(call *request) {
     gp_plan *plan = &request->space->plan;
     cJSON *owned = NULL;
@@ -116,7 +122,7 @@ static void answer_plan(call *request) {
     plan->stages = NULL;
     bool planned = false;
     if (job != NULL) {
-        gp_job_read(job, &request->space->job, request->faults);
+        read_job(request, job);
         planned = gp_plan_make(&request->space->job, brief ? NULL : &request->space->outlook, plan);
     }
     char *link = planned && !brief ? gp_link_encode(job) : NULL;
@@ -146,7 +152,7 @@ static void answer_rank(call *request) {
     gp_job *job = &request->space->job;
     cJSON *owned = NULL;
     const cJSON *tree = find_job(request, &owned);
-    if (tree != NULL) gp_job_read(tree, job, request->faults);
+    if (tree != NULL) read_job(request, tree);
     int count = 0;
     gp_rank_row *rows = NULL;
     if (!gp_has_errors(request->faults)) {
@@ -321,6 +327,7 @@ char *gp_answer_with(const char *request, size_t length, const void *files, size
     }
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
+    space->replays.count = 0;
     cJSON *tree = gp_request_parse(request, length, faults);
     call made = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
                  .files = files, .file_bytes = files != NULL ? file_bytes : 0};

@@ -10,6 +10,7 @@
 #include "quantity.h"
 
 struct cJSON;
+struct gp_replays;
 
 typedef enum {
 #define GP_FIELD(id, path, kind, min, max, solve, tasks, initial, unit, choices, link) GP_FIELD_##id,
@@ -125,6 +126,7 @@ typedef struct {
     unsigned lora_targets;      /* GP_TARGET_* set; 0 = not given */
     bool tensor_types_given;    /* infer.tensor_types: noted, used by the importers */
     char weights_text[GP_TEXT_BYTES]; /* "gguf:IQ3_K" for {"gguf":"IQ3_K","bits":3.43} */
+    struct gp_replays *replays; /* what the call remembers (activations.h); borrowed, NULL = nothing */
 } gp_job;
 
 /* Row of the field table; `field` must be below GP_FIELD_TOTAL. */

@@ -1,6 +1,7 @@
 #include "tape.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* What an operator keeps, and what its backward holds beside gradients of its inputs. Bits of `keeps`: its inputs for
  * its own gradient, each input for the other's, its result, its input for a trained weight. */
@@ -75,6 +76,7 @@ void gp_tape_start(gp_tape *tape) {
     tape->results = GP_HELD_WORKING;
     tape->times = 1;
     tape->shards = 1;
+    tape->beside = tape->later = 0;
     tape->saved = 0;
     tape->keeper = GP_OP_COUNT;
     for (int op = 0; op <= GP_OP_COUNT; op++) tape->saved_by[op] = 0;
@@ -250,7 +252,10 @@ static int passed_to(gp_tape *tape, const gp_node *node, int input) {
 /* Gradients of weights stay. One of a weight's 16-bit copy is there beside the whole one that is made of it; one of a
  * table that is the output matrix, too, is added to the other's. */
 static void keep_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
-    if (tape->shards > 0) grow(tape, GP_HELD_GRADIENTS, gp_mul(node->weight, times) / tape->shards);
+    if (tape->shards == 0) return;
+    uint64_t bytes = gp_mul(node->weight, times);
+    grow(tape, GP_HELD_GRADIENTS, bytes / tape->shards);
+    if (tape->beside > 0) tape->later = gp_add(tape->later, gp_mul(bytes, tape->beside) / tape->shards);
 }
 
 static void make_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
@@ -319,4 +324,55 @@ void gp_tape_backward(gp_tape *tape, int count) {
         undo_last(tape, count);
         tape->quiet = quiet;
     }
+}
+
+void gp_tape_set_mark(gp_tape *tape, gp_tape_mark *mark) {
+    mark->now = tape->now;
+    mark->peak = tape->peak;
+    memcpy(mark->saved_by, tape->saved_by, sizeof mark->saved_by);
+    gp_tape_reset_peak(tape);
+}
+
+/* Bytes that were there all the time since the peak that was found last, and are still. */
+static int hold_before(gp_tape *tape, uint64_t bytes, gp_held held) {
+    gp_moment peak = tape->peak;
+    int slot = gp_tape_hold(tape, bytes, held);
+    peak.held[held] = gp_add(peak.held[held], bytes);
+    peak.bytes = gp_add(peak.bytes, bytes);
+    tape->peak = peak;
+    return slot;
+}
+
+static uint64_t more_of(const gp_tape *tape, const gp_tape_mark *mark, gp_held held, uint64_t times) {
+    return gp_mul(gp_sub_or_zero(tape->now.held[held], mark->now.held[held]), times);
+}
+
+void gp_tape_repeat(gp_tape *tape, const gp_tape_mark *mark, uint64_t times, uint64_t working_times, int *kept,
+                    int *working) {
+    uint64_t keeps = more_of(tape, mark, GP_HELD_KEPT, times);
+    *working = hold_before(tape, more_of(tape, mark, GP_HELD_WORKING, working_times), GP_HELD_WORKING);
+    *kept = hold_before(tape, keeps, GP_HELD_KEPT);
+    tape->storages[*kept].kept = true;
+    tape->saved = gp_add(tape->saved, keeps);
+    for (int op = 0; op <= GP_OP_COUNT; op++)
+        tape->saved_by[op] = gp_add(tape->saved_by[op], gp_mul(tape->saved_by[op] - mark->saved_by[op], times));
+    if (tape->peak.bytes <= mark->peak.bytes) tape->peak = mark->peak;
+}
+
+void gp_tape_end_repeat(gp_tape *tape, int kept) {
+    gp_moment peak = tape->peak;
+    gp_tape_release(tape, kept);
+    grow(tape, GP_HELD_GRADIENTS, tape->later);
+    tape->peak = peak;
+    tape->beside = tape->later = 0;
+}
+
+static uint64_t moved(uint64_t peak, uint64_t then, uint64_t now) {
+    return gp_overflowed(peak) || gp_overflowed(now) ? UINT64_MAX : now + (peak - then);
+}
+
+void gp_tape_reach(gp_tape *tape, const gp_moment *peak, const gp_moment *then) {
+    gp_moment reached = {.bytes = moved(peak->bytes, then->bytes, tape->now.bytes)};
+    for (int i = 0; i < GP_HELD_COUNT; i++) reached.held[i] = moved(peak->held[i], then->held[i], tape->now.held[i]);
+    if (reached.bytes > tape->peak.bytes) tape->peak = reached;
 }

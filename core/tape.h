@@ -4,7 +4,8 @@
  * once however many nodes share them, freed with the last.
  *
  * Layers that are alike need not be replayed one by one: nodes recorded while `times` is above 1 stand for so many, and
- * no peak is looked for among them, since memory grows evenly from the first of them to the last. */
+ * no peak is looked for among them, since memory grows evenly from the first of them to the last. Those like a layer that
+ * is replayed are not replayed at all (gp_tape_repeat). */
 #ifndef GP_TAPE_H
 #define GP_TAPE_H
 
@@ -65,12 +66,20 @@ typedef struct {
     bool quiet;          /* no peak is looked for */
     gp_held results;     /* what results of operators are */
     int64_t times;       /* layers that what is replayed now stands for */
+    uint64_t beside;     /* layers like the one that runs backward now … */
+    uint64_t later;      /* … and their gradients of weights */
     uint64_t shards;     /* GPUs that divide the gradients of weights; 0: they are there before */
     uint64_t saved;      /* bytes kept for backward, constants not counted */
     uint64_t saved_by[GP_OP_COUNT + 1]; /* by the operator that is the first to keep them, in all; checkpoints last */
     int keeper;          /* the operator of the node that keeps now, GP_OP_COUNT = none */
     gp_moment now, peak; /* the peak since gp_tape_reset_peak */
 } gp_tape;
+
+/* What there was at some time. */
+typedef struct {
+    gp_moment now, peak;
+    uint64_t saved_by[GP_OP_COUNT + 1];
+} gp_tape_mark;
 
 /* "softmax"; GP_OP_COUNT: "checkpoint". */
 const char *gp_op_key(int op);
@@ -105,5 +114,17 @@ void gp_node_keep(gp_tape *tape, gp_node *node, int storage);
 void gp_tape_seed(gp_tape *tape, int value, int storage);
 /* Runs the nodes after the first `count` backward and takes them off the tape. */
 void gp_tape_backward(gp_tape *tape, int count);
+
+/* Notes what there is, and looks for the peak from here on. */
+void gp_tape_set_mark(gp_tape *tape, gp_tape_mark *mark);
+/* Makes it as though what happened since the mark had happened so many times before, with a storage for all that was
+ * kept. Working memory that stayed, in a storage of its own, may be there more often. */
+void gp_tape_repeat(gp_tape *tape, const gp_tape_mark *mark, uint64_t times, uint64_t working_times, int *kept,
+                    int *working);
+/* Backward of the repeated layers after the one whose nodes ran while tape->beside was their number: releases what they
+ * kept, and their gradients of weights (tape->later) are there. */
+void gp_tape_end_repeat(gp_tape *tape, int kept);
+/* A peak as far above what is there now as one was above what was there then. */
+void gp_tape_reach(gp_tape *tape, const gp_moment *peak, const gp_moment *then);
 
 #endif

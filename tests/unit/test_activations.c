@@ -12,7 +12,7 @@
 enum { H = 256, A = 8, D = 32, F = 688, S = 64, B = 2 };
 static const uint64_t h = H, a = A, g = 2, d = D, f = F, s = S, r = 8, tokens = UINT64_C(2) * S, q = UINT64_C(8) * D;
 
-static uint64_t saved(int layers, const char *task, const char *style, const char *shape, const char *fields) {
+static fixture *job_of(int layers, const char *task, const char *style, const char *shape, const char *fields) {
     char text[1024];
     snprintf(text, sizeof text,
              "{\"task\":\"%s\",\"model\":{\"layers\":%d,\"hidden\":%d,\"heads\":%d,\"head_dim\":%d,\"ffn\":%d,\"vocab\":1000,"
@@ -22,6 +22,11 @@ static uint64_t saved(int layers, const char *task, const char *style, const cha
     fixture *one = fixture_of(text);
     if (!one->valid) print_error("%s\n", text);
     assert_true(one->valid);
+    return one;
+}
+
+static uint64_t saved(int layers, const char *task, const char *style, const char *shape, const char *fields) {
+    fixture *one = job_of(layers, task, style, shape, fields);
     gp_stage_ledger ledger;
     gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &ledger);
     fixture_free(one);
@@ -101,6 +106,86 @@ static void test_experts(void **state) {
            16 * h + 8 + 8 * q + 6 * a * s + 4 * experts + 12 * topk + 4 + topk * (18 + 6 * h + 8 * f), 8);
 }
 
+/* The same model, with every layer as a kind of its own, which are replayed one by one. */
+static void tell_layers_apart(gp_model *model) {
+    int layers = (int)model->shape.layers;
+    model->kind_count = model->shape.kind_count = layers;
+    for (int i = 0; i < layers; i++) {
+        model->kinds[i] = model->kinds[0];
+        model->kind_layers[i] = 1;
+        model->shape.kind_of[i] = (uint8_t)i;
+    }
+}
+
+/* Layers that are alike, of which a replay takes one or two, come to what they come to one by one. */
+static void test_alike_layers_are_what_they_are_one_by_one(void **state) {
+    (void)state;
+#define FULL_RECOMPUTE ",\"recompute\":\"full\""
+    static const struct { const char *task, *style, *shape, *fields; } rows[] = {
+        {"full", "llama", GQA, BF16},
+        {"full", "llama", GQA, BF16 FULL_RECOMPUTE},
+        {"full", "llama", GQA, FP32 ",\"dropout\":0.1"},
+        {"full", "llama", GQA, AUTOCAST},
+        {"full", "llama", GQA, AUTOCAST FULL_RECOMPUTE ",\"loss\":\"fused\""},
+        {"full", "llama", GQA, AUTOCAST FULL_RECOMPUTE ",\"loss_impl\":\"hf-old\""},
+        {"full", "llama", GQA, BF16 FULL_RECOMPUTE ",\"grad_accum\":4"},
+        {"full", "gpt2", MHA, AUTOCAST ",\"dropout\":0.1"},
+        {"full", "gpt2", MHA, BF16 FULL_RECOMPUTE ",\"dropout\":0.1"},
+        {"full", "mixtral", GQA ",\"moe\":{\"experts\":4,\"topk\":2}", BF16},
+        {"full", "mixtral", GQA ",\"moe\":{\"experts\":4,\"topk\":2}", AUTOCAST FULL_RECOMPUTE},
+        {"lora", "llama", GQA, LORA("\"dropout\":0.05,\"adapter_dtype\":\"fp32\"")},
+        {"lora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"fp32\"") FULL_RECOMPUTE},
+        {"qlora", "llama", GQA, LORA("\"dropout\":0,\"adapter_dtype\":\"fp32\"") FULL_RECOMPUTE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture *one = job_of(5, rows[i].task, rows[i].style, rows[i].shape, rows[i].fields);
+        gp_stage_ledger alike, apart;
+        gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &alike);
+        tell_layers_apart(&one->model);
+        gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &apart);
+        fixture_free(one);
+        uint64_t by_operators = 0;
+        for (int op = 0; op <= GP_OP_COUNT; op++) by_operators += apart.saved_by[op];
+        assert_int_equal(by_operators, apart.saved_bytes); /* it is replayed */
+        assert_int_equal(alike.saved_bytes, apart.saved_bytes);
+        assert_memory_equal(alike.saved_by, apart.saved_by, sizeof apart.saved_by);
+        assert_memory_equal(alike.phase_bytes, apart.phase_bytes, sizeof apart.phase_bytes);
+        assert_int_equal(alike.count, apart.count);
+        for (int row = 0; row < apart.count; row++)
+            assert_int_equal(alike.allocations[row].amount.bytes, apart.allocations[row].amount.bytes);
+    }
+}
+
+/* A replay that is remembered is the one that would be made. */
+static void test_replays_are_remembered(void **state) {
+    (void)state;
+    fixture *one = job_of(5, "full", "llama", GQA, BF16);
+    static struct gp_replays replays;
+    gp_eager_step first, again, other;
+    one->job.replays = &replays;
+    assert_true(gp_eager_replay(&one->job, &one->model, &one->layout, &first));
+    assert_true(gp_eager_replay(&one->job, &one->model, &one->layout, &again));
+    assert_memory_equal(&first, &again, sizeof first);
+    assert_int_equal(replays.count, 1);
+    for (int batch = 1; batch <= 2 * GP_REPLAYS_MAX; batch++) {
+        one->layout.micro_batch = batch;
+        one->job.replays = &replays;
+        assert_true(gp_eager_replay(&one->job, &one->model, &one->layout, &again));
+        one->job.replays = NULL;
+        assert_true(gp_eager_replay(&one->job, &one->model, &one->layout, &other));
+        assert_memory_equal(&again, &other, sizeof again);
+    }
+    assert_int_equal(replays.count, GP_REPLAYS_MAX);
+    /* One layer less. */
+    one->model.shape.layers = 4;
+    one->model.kind_layers[0] = 4;
+    one->job.replays = &replays;
+    assert_true(gp_eager_replay(&one->job, &one->model, &one->layout, &other));
+    assert_int_equal(replays.count, 1);
+    assert_true(other.saved < again.saved);
+    fixture_free(one);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_llama),
@@ -109,6 +194,8 @@ int main(void) {
         cmocka_unit_test(test_adapters),
         cmocka_unit_test(test_checkpoints_keep_the_input),
         cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_alike_layers_are_what_they_are_one_by_one),
+        cmocka_unit_test(test_replays_are_remembered),
     };
     return cmocka_run_group_tests_name("activations", tests, NULL, NULL);
 }
