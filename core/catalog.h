@@ -24,7 +24,7 @@ typedef struct {
 } gp_model_row;
 
 /* 0 or NaN-free "unknown is absent": a figure that is not known is 0 here and absent in reports. */
-typedef struct {
+typedef struct gp_gpu_row {
     const char *name;     /* "H100 SXM5 80GB" */
     const char *aliases;  /* separated by '|', "" when none */
     const char *vendor, *architecture;

@@ -7,11 +7,14 @@
 #include "text.h"
 
 static int64_t choice_index(gp_field field, const char *choice) {
-    int count = gp_choice_count(field);
-    for (int i = 0; i < count; i++) {
-        int length = 0;
-        const char *text = gp_choice_text(field, i, &length);
-        if (gp_text_is(choice, text, (size_t)length)) return i;
+    const char *at = gp_field_info(field)->choices;
+    for (int64_t index = 0; *at != '\0'; index++) {
+        size_t same = 0;
+        while (choice[same] != '\0' && choice[same] != '|' && at[same] == choice[same]) same++;
+        at += same;
+        if (choice[same] == '\0' && (*at == '|' || *at == '\0')) return index;
+        while (*at != '\0' && *at != '|') at++;
+        if (*at == '|') at++;
     }
     return -1;
 }

@@ -10,6 +10,7 @@
 #include "quantity.h"
 
 struct cJSON;
+struct gp_gpu_row;
 struct gp_replays;
 
 typedef enum {
@@ -105,6 +106,8 @@ typedef struct {
     char like[GP_TEXT_BYTES];   /* catalogue row from which a custom device takes what it does not state */
     double memory_gib;          /* 0 = absent */
     double bandwidth_gb_s;      /* 0 = absent */
+    bool resolved;              /* the name was looked up in the catalogue, which has … */
+    const struct gp_gpu_row *row; /* … this row for it, or none (NULL) */
 } gp_gpu_request;
 
 /* Targets of LoRA adapters, as a set of matrices. */

@@ -71,6 +71,13 @@ static void reset(gp_plan *plan) {
     gp_diagnostics_clear(&plan->scratch);
 }
 
+/* Every layout that is tried asks for it. A host has no row, however it is called. */
+static void resolve_gpu(gp_plan *plan) {
+    if (plan->device.is_host) return;
+    plan->job.gpu.resolved = true;
+    plan->job.gpu.row = plan->device.row;
+}
+
 bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     reset(plan);
     plan->request = request;
@@ -82,6 +89,7 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     if (faulty) gp_device_check_like(&plan->job, diagnostics);
     bool found = !faulty && gp_device_find(&plan->job, &plan->device, diagnostics);
     if (found) check_measure(plan);
+    if (found) resolve_gpu(plan);
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     check_maxima(&plan->job, diagnostics);
     /* A size that the solver will find has no remarks of its own yet. */
