@@ -34,7 +34,9 @@ gp_diagnostic *gp_diagnose(gp_diagnostics *list, gp_code code, const char *path)
 
 gp_diagnostic *gp_diagnose_once(gp_diagnostics *list, gp_code code, const char *path) {
     for (int i = 0; i < list->count; i++) {
-        if (list->rows[i].code == code && strcmp(list->rows[i].path, path) == 0) return &list->spill;
+        if (list->rows[i].code != code || strcmp(list->rows[i].path, path) != 0) continue;
+        list->spill.argument_count = 0;
+        return &list->spill;
     }
     return gp_diagnose(list, code, path);
 }

@@ -49,7 +49,7 @@ static void skip_elements(gp_import_file *file, gp_gguf_kind kind, uint64_t coun
         }
         gp_gguf_kind inner = take_kind(file);
         length = gp_file_u64(file);
-        skip_elements(file, inner, length, depth + 1);
+        if (length > 0) skip_elements(file, inner, length, depth + 1);
     }
 }
 
@@ -109,7 +109,7 @@ static void read_dimensions(gp_import_file *file, gp_gguf_tensor *tensor) {
     tensor->dimension_count = (int)count;
 }
 
-static void read_tensors(gp_import_file *file, gp_gguf *gguf, uint64_t alignment) {
+static void read_tensors(gp_import_file *file, gp_gguf *gguf) {
     for (uint64_t i = 0; i < gguf->tensor_count && gp_file_good(file); i++) {
         gp_gguf_tensor *tensor = &gguf->tensors[i];
         uint64_t place = file->at, length = 0;
@@ -121,7 +121,7 @@ static void read_tensors(gp_import_file *file, gp_gguf *gguf, uint64_t alignment
         tensor->offset = gp_file_u64(file);
         if (!gp_file_good(file)) return;
         tensor->bytes = tensor_bytes(file, tensor, place);
-        if (tensor->offset % alignment != 0) gp_file_damage(file, "tensor_offset", place);
+        if (tensor->offset % gguf->alignment != 0) gp_file_damage(file, "tensor_offset", place);
     }
 }
 
@@ -160,6 +160,12 @@ static uint64_t place_of(const gp_import_file *file, const gp_gguf_tensor *tenso
     return (uint64_t)((const unsigned char *)tensor->name - file->bytes);
 }
 
+/* No format spends more than 64 bits on a parameter, or less than half a bit. */
+static bool is_usual_size(const gp_gguf_tensor *tensor, uint64_t alignment) {
+    uint64_t most = gp_add(gp_mul(8, tensor->params), alignment);
+    return tensor->bytes <= most && gp_mul(16, tensor->bytes) >= tensor->params;
+}
+
 /* No name twice, no two tensors in one place, none beyond the end. A tensor of an unknown type reaches to the next. */
 static void check_tensors(gp_import_file *file, gp_gguf *gguf) {
     gp_gguf_tensor *tensors = gguf->tensors;
@@ -175,7 +181,9 @@ static void check_tensors(gp_import_file *file, gp_gguf *gguf) {
         gp_gguf_tensor *tensor = &tensors[i];
         bool last = i + 1 == count;
         uint64_t next = last ? known_end : tensors[i + 1].offset;
-        if (gp_overflowed(tensor->bytes) && !gp_overflowed(next)) tensor->bytes = gp_sub_or_zero(next, tensor->offset);
+        bool guessed = gp_overflowed(tensor->bytes) && !gp_overflowed(next);
+        if (guessed) tensor->bytes = gp_sub_or_zero(next, tensor->offset);
+        if (guessed && !is_usual_size(tensor, gguf->alignment)) gp_file_damage(file, "tensor_size", place_of(file, tensor));
         uint64_t end = gp_add(tensor->offset, tensor->bytes);
         if (end > next) gp_file_damage(file, last ? "cut_short" : "overlap", place_of(file, tensor));
         if (end > BYTES_MAX) gp_file_damage(file, "tensor_offset", place_of(file, tensor));
@@ -231,13 +239,13 @@ bool gp_gguf_read(gp_import_file *file, gp_gguf *gguf) {
     read_entries(file, gguf);
     if (!gp_file_good(file)) return false;
     check_keys(file, gguf);
-    uint64_t alignment = read_alignment(file, gguf);
+    gguf->alignment = read_alignment(file, gguf);
     gguf->tensors = make_table(file, tensor_count, tensor_info_bytes, sizeof *gguf->tensors);
     if (gguf->tensors == NULL) return false;
     gguf->tensor_count = tensor_count;
-    read_tensors(file, gguf, alignment);
+    read_tensors(file, gguf);
     if (!gp_file_good(file)) return false;
-    gguf->data_start = gp_mul(gp_div_ceil(file->at, alignment), alignment);
+    gguf->data_start = gp_mul(gp_div_ceil(file->at, gguf->alignment), gguf->alignment);
     check_tensors(file, gguf);
     return gp_file_good(file);
 }
@@ -258,15 +266,33 @@ const gp_gguf_entry *gp_gguf_find(const gp_gguf *gguf, const char *key) {
     return NULL;
 }
 
-uint64_t gp_gguf_whole(const gp_gguf_entry *entry, uint64_t index, uint64_t fallback) {
-    if (entry == NULL || index >= entry->count || entry->kind == GP_GGUF_STRING || entry->kind == GP_GGUF_ARRAY ||
-        entry->kind == GP_GGUF_F32 || entry->kind == GP_GGUF_F64)
-        return fallback;
+bool gp_gguf_is_whole(const gp_gguf_entry *entry) {
+    return entry->kind != GP_GGUF_STRING && entry->kind != GP_GGUF_ARRAY && entry->kind != GP_GGUF_F32 &&
+           entry->kind != GP_GGUF_F64 && entry->kind != GP_GGUF_BOOL;
+}
+
+/* Magnitude of a whole number or a switch; *negative tells its sign. */
+static uint64_t magnitude_of(const gp_gguf_entry *entry, uint64_t index, bool *negative) {
     int bytes = kind_bytes[entry->kind];
     uint64_t value = gp_little_endian(entry->bytes + index * (uint64_t)bytes, bytes);
     bool is_signed = entry->kind == GP_GGUF_I8 || entry->kind == GP_GGUF_I16 || entry->kind == GP_GGUF_I32 ||
                      entry->kind == GP_GGUF_I64;
-    return is_signed && value >> (8 * bytes - 1) != 0 ? fallback : value;
+    *negative = is_signed && value >> (8 * bytes - 1) != 0;
+    return *negative ? (~value + 1) & (UINT64_MAX >> (64 - 8 * bytes)) : value;
+}
+
+double gp_gguf_signed(const gp_gguf_entry *entry, uint64_t index) {
+    bool negative = false;
+    double magnitude = (double)magnitude_of(entry, index, &negative);
+    return negative ? -magnitude : magnitude;
+}
+
+uint64_t gp_gguf_whole(const gp_gguf_entry *entry, uint64_t index, uint64_t fallback) {
+    bool negative = false;
+    if (entry == NULL || index >= entry->count || (!gp_gguf_is_whole(entry) && entry->kind != GP_GGUF_BOOL))
+        return fallback;
+    uint64_t magnitude = magnitude_of(entry, index, &negative);
+    return negative ? fallback : magnitude;
 }
 
 void gp_gguf_text(const gp_gguf_entry *entry, char *buffer, size_t size) {
@@ -281,6 +307,14 @@ const gp_gguf_tensor *gp_gguf_tensor_find(const gp_gguf *gguf, const char *name)
         if (gp_text_is(name, gguf->tensors[i].name, gguf->tensors[i].name_length)) return &gguf->tensors[i];
     }
     return NULL;
+}
+
+uint64_t gp_gguf_block_of(const gp_gguf_tensor *tensor) {
+    uint64_t number = 0;
+    if (tensor->name_length < 5 || memcmp(tensor->name, "blk.", 4) != 0) return GP_GGUF_BLOCKS_MAX;
+    for (uint32_t i = 4; i < tensor->name_length && gp_is_digit(tensor->name[i]) && number < GP_GGUF_BLOCKS_MAX; i++)
+        number = number * 10 + (uint64_t)(tensor->name[i] - '0');
+    return number < GP_GGUF_BLOCKS_MAX ? number : GP_GGUF_BLOCKS_MAX;
 }
 
 /* Mixes by general.file_type: github.com/ggml-org/llama.cpp include/llama.h, enum llama_ftype. */

@@ -38,6 +38,7 @@ typedef struct {
     gp_gguf_entry *entries;   /* owned */
     gp_gguf_tensor *tensors;  /* owned, by offset */
     uint64_t data_start;      /* where the tensors begin */
+    uint64_t alignment;       /* of data_start and of each tensor's offset, a power of two */
 } gp_gguf;
 
 /* Reads a header. False when bytes are missing (file->need says how many) or after an error row. To be released either
@@ -49,10 +50,19 @@ void gp_gguf_release(gp_gguf *gguf);
 const gp_gguf_entry *gp_gguf_find(const gp_gguf *gguf, const char *key);
 /* A whole number from 0, or the element of an array; `fallback` when the entry is none. */
 uint64_t gp_gguf_whole(const gp_gguf_entry *entry, uint64_t index, uint64_t fallback);
+/* True for a whole number, or a list of them, of any width; a switch is none. */
+bool gp_gguf_is_whole(const gp_gguf_entry *entry);
+/* A whole number, or the element `index` of a list, with its sign, to the nearest double. */
+double gp_gguf_signed(const gp_gguf_entry *entry, uint64_t index);
 /* A text as valid UTF-8, "" when the entry is none; cut to `size`. */
 void gp_gguf_text(const gp_gguf_entry *entry, char *buffer, size_t size);
 /* Tensor of a name, NULL when absent. */
 const gp_gguf_tensor *gp_gguf_tensor_find(const gp_gguf *gguf, const char *name);
+
+/* Blocks that are told apart. */
+#define GP_GGUF_BLOCKS_MAX 512
+/* Index of a tensor's block, N of "blk.N."; GP_GGUF_BLOCKS_MAX outside blocks. */
+uint64_t gp_gguf_block_of(const gp_gguf_tensor *tensor);
 
 /* Mix of general.file_type ("Q4_K_M"), NULL for one that is not known. */
 const char *gp_gguf_mix(uint64_t file_type);

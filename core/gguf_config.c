@@ -6,6 +6,8 @@
 #include "cJSON.h"
 #include "config.h"
 #include "gguf_structure.h"
+#include "shape.h"
+#include "text.h"
 
 /* What the tensors of a file say about biases and norms, each under the key of its family's config. */
 enum {
@@ -129,6 +131,7 @@ typedef struct {
     const gp_gguf *gguf;
     const char *architecture, *model_type;
     cJSON *config;
+    gp_import_file *file;
 } maker;
 
 /* Entry of a key behind the architecture's name. */
@@ -138,8 +141,54 @@ static const gp_gguf_entry *entry_of(const maker *from, const char *key) {
     return gp_gguf_find(from->gguf, full);
 }
 
+static void wrong_type(const maker *from, const char *key) {
+    gp_argue_text(gp_gguf_fault(from->file, GP_CODE_WRONG_TYPE, from->architecture, key), "expected", "integer");
+}
+
+static void out_of_range(const maker *from, const char *key, double value, double minimum) {
+    gp_diagnostic *row = gp_gguf_fault(from->file, GP_CODE_OUT_OF_RANGE, from->architecture, key);
+    gp_argue_number(row, "value", value);
+    gp_argue_number(row, "min", minimum);
+    gp_argue_number(row, "max", (double)GP_DIMENSION_MAX);
+}
+
+/* Keys that no file has with 0, whatever its architecture. */
+static double least_of(const char *key) {
+    static const char *const positive[] = {"block_count", "embedding_length", "context_length"};
+    for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
+        if (strcmp(positive[i], key) == 0) return 1;
+    return 0;
+}
+
+/* A list has a number for each block, as llama.cpp demands (github.com/ggml-org/llama.cpp src/llama-model-loader.cpp,
+ * get_key_or_arr). */
+static void check_length(const maker *from, const char *key, const gp_gguf_entry *entry) {
+    uint64_t blocks = gp_gguf_whole(entry_of(from, "block_count"), 0, 0);
+    if (!entry->is_array || blocks == 0 || entry->count == blocks) return;
+    gp_diagnostic *row = gp_gguf_fault(from->file, GP_CODE_LIST_LENGTH, from->architecture, key);
+    gp_argue_number(row, "value", (double)entry->count);
+    gp_argue_number(row, "expected", (double)blocks);
+}
+
+/* Error row for a value that is no dimension; the first of a list counts. */
+static void check_number(const maker *from, const char *key, const gp_gguf_entry *entry) {
+    if (!gp_gguf_is_whole(entry)) {
+        wrong_type(from, key);
+        return;
+    }
+    for (uint64_t i = 0; i < entry->count; i++) {
+        double value = gp_gguf_signed(entry, i);
+        if (value >= least_of(key) && value <= (double)GP_DIMENSION_MAX) continue;
+        out_of_range(from, key, value, least_of(key));
+        return;
+    }
+    check_length(from, key, entry);
+}
+
 static uint64_t number_of(const maker *from, const char *key, uint64_t fallback) {
-    return gp_gguf_whole(entry_of(from, key), 0, fallback);
+    const gp_gguf_entry *entry = entry_of(from, key);
+    if (entry != NULL) check_number(from, key, entry);
+    return gp_gguf_whole(entry, 0, fallback);
 }
 
 static void put(maker *to, const char *name, uint64_t value) {
@@ -165,6 +214,7 @@ static void put_number(maker *to, const char *key, const char *name) {
     enum { LISTED_MAX = 256 };
     const gp_gguf_entry *entry = entry_of(to, key);
     if (entry == NULL) return;
+    check_number(to, key, entry);
     uint64_t largest = 0;
     bool alike = true;
     for (uint64_t i = 0; i < entry->count && i < LISTED_MAX; i++) {
@@ -185,6 +235,22 @@ static void put_number(maker *to, const char *key, const char *name) {
 static void put_layers(maker *to) {
     uint64_t blocks = number_of(to, "block_count", 0), modules = number_of(to, "nextn_predict_layers", 0);
     if (modules > 0 && modules < blocks) put(to, "num_hidden_layers", blocks - modules);
+}
+
+/* Attention without KV heads is none; a layer without attention has neither, or stands in a list. */
+static void check_kv_heads(const maker *from) {
+    const char *key = "attention.head_count_kv";
+    const gp_gguf_entry *entry = entry_of(from, key);
+    bool none = entry != NULL && !entry->is_array && gp_gguf_whole(entry, 0, 1) == 0;
+    if (none && number_of(from, "attention.head_count", 0) > 0) out_of_range(from, key, 0, 1);
+}
+
+/* A block has a width, wherever one is stored. */
+static void check_width(const maker *from) {
+    const char *key = "feed_forward_length";
+    const gp_gguf_entry *entry = entry_of(from, key);
+    bool none = entry != NULL && !entry->is_array && gp_gguf_whole(entry, 0, 1) == 0;
+    if (none && has(from, "blk.0.ffn_up.weight")) out_of_range(from, key, 0, 1);
 }
 
 /* The token table's rows, which also hold what the tokenizer leaves unused. */
@@ -258,7 +324,11 @@ static void put_experts(maker *to) {
 /* Which layers attend to a window: a list with a mark for each, or the length of a period that ends with a full one. */
 static void put_pattern(maker *to) {
     const gp_gguf_entry *pattern = entry_of(to, "attention.sliding_window_pattern");
-    if (pattern == NULL || number_of(to, "attention.sliding_window", 0) == 0) return;
+    bool stated = entry_of(to, "attention.sliding_window") != NULL;
+    bool none = number_of(to, "attention.sliding_window", 0) == 0;
+    /* Of Gemma 3 llama.cpp takes a file without the key to have no window (src/models/gemma3.cpp). */
+    if (none && (stated || is_model(to, "gemma3_text"))) cJSON_AddNullToObject(to->config, "sliding_window");
+    if (pattern == NULL || none) return;
     if (!pattern->is_array) {
         put(to, "sliding_window_pattern", gp_gguf_whole(pattern, 0, 1));
         return;
@@ -345,13 +415,36 @@ static void disown(maker *to) {
     cJSON_ReplaceItemInObjectCaseSensitive(to->config, "model_type", cJSON_CreateString(name));
 }
 
-cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture) {
-    maker to = {gguf, architecture, "", cJSON_CreateObject()};
+gp_diagnostic *gp_gguf_fault(gp_import_file *file, gp_code code, const char *architecture, const char *key) {
+    char full[GP_ARCHITECTURE_BYTES + 64], name[GP_PATH_BYTES], path[GP_PATH_BYTES];
+    int length = snprintf(full, sizeof full, ": %s.%s", architecture, key);
+    size_t room = length + 4 < GP_PATH_BYTES ? GP_PATH_BYTES - (size_t)length : 4;
+    gp_text_copy(name, room, file->name, strlen(file->name));
+    gp_text_join(path, sizeof path, name, full);
+    file->faulty = true;
+    return gp_diagnose_once(file->faults, code, path);
+}
+
+const char *gp_gguf_key_of(const char *model_type, const char *name) {
+    const char *own = strncmp(model_type, "qwen3_5", 7) == 0 ? "qwen3_next" : model_type;
+    for (size_t i = 0; i < sizeof own_numbers / sizeof own_numbers[0]; i++) {
+        bool same = strcmp(own_numbers[i].model_type, own) == 0 && strcmp(own_numbers[i].name, name) == 0;
+        if (same) return own_numbers[i].key;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (strcmp(numbers[i].name, name) == 0) return numbers[i].key;
+    return NULL;
+}
+
+cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture, gp_import_file *file) {
+    maker to = {gguf, architecture, "", cJSON_CreateObject(), file};
     if (to.config == NULL) return NULL;
     unsigned reads = 0;
     bool known = find_family(&to, &reads);
     cJSON_AddStringToObject(to.config, "model_type", to.model_type);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) put_number(&to, numbers[i].key, numbers[i].name);
+    check_kv_heads(&to);
+    check_width(&to);
     put_layers(&to);
     put(&to, "vocab_size", vocabulary(&to));
     put_head_size(&to);

@@ -32,19 +32,10 @@ static bool starts(const gp_gguf_tensor *tensor, const char *word) {
     return gp_starts_folded(tensor->name, tensor->name_length, word, strlen(word));
 }
 
-/* N of "blk.N.", or BLOCKS_MAX. */
-static uint64_t block_of(const gp_gguf_tensor *tensor) {
-    uint64_t number = 0;
-    if (!starts(tensor, "blk.")) return BLOCKS_MAX;
-    for (uint32_t i = 4; i < tensor->name_length && gp_is_digit(tensor->name[i]) && number < BLOCKS_MAX; i++)
-        number = number * 10 + (uint64_t)(tensor->name[i] - '0');
-    return number < BLOCKS_MAX ? number : BLOCKS_MAX;
-}
-
 static void take_tensor(const gp_gguf_tensor *tensor, census *to) {
     static const char *const states[] = {".ssm_", ".time_mix_", ".shortconv.", ".channel_mix_"};
-    uint64_t index = block_of(tensor);
-    if (index == BLOCKS_MAX) {
+    uint64_t index = gp_gguf_block_of(tensor);
+    if (index >= BLOCKS_MAX) {
         bool tower = starts(tensor, "v.") || starts(tensor, "a.") || starts(tensor, "mm.");
         if (!tower) to->around = gp_add(to->around, tensor->params);
         return;

@@ -178,6 +178,8 @@ static void count_config(gp_import_state *state, const char *path) {
             /* Packed weights whose config does not say so: their bytes count, not a number of parameters from them. */
             uint64_t least = import->computed_params / 10 * 9;
             if (import->kind == GP_IMPORT_INDEX && import->params < least) import->params = 0;
+            model->stated_params = (double)import->params;
+            gp_model_warn(model, state->faults);
         } else {
             gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_STRUCTURE_NOT_READ, path);
             /* Without a model_type the file is all there is to name. */
@@ -192,7 +194,8 @@ static void check_format(gp_import_state *state, const char *path) {
     gp_format scratch;
     gp_quantization *stored = &state->import->quantization;
     bool known = stored->format[0] != '\0' && gp_format_find(stored->format, &scratch) != NULL;
-    if (known) return;
+    bool told = strncmp(stored->format, "gguf:type ", 10) == 0;
+    if (known || told) return;
     /* A name that the formats do not have still labels weights whose bytes are known. */
     const char *name = stored->format[0] != '\0' ? stored->format : stored->method;
     gp_argue_text(gp_diagnose(state->faults, GP_CODE_FORMAT_NOT_NAMED, path), "value", name);
@@ -208,7 +211,7 @@ static bool put_together(gp_import_state *state, const gp_import_part *parts, in
         return false;
     }
     if (import->kind == GP_IMPORT_GGUF) {
-        if (!check_split(state, parts[0].name)) return false;
+        if (!check_split(state, parts[0].name) || !gp_import_gguf_end(state, parts[0].name)) return false;
     } else if (state->has_index) {
         take_index(state);
     } else if (state->header_count > 0) {

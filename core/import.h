@@ -3,7 +3,7 @@
 #ifndef GP_IMPORT_H
 #define GP_IMPORT_H
 
-#include "gguf.h"
+#include "import_tensors.h"
 #include "quantization.h"
 #include "safetensors.h"
 #include "writer.h"
@@ -66,11 +66,17 @@ typedef struct {
     bool has_index;
     int header_count, gguf_count;
     int split_count;               /* parts that a split GGUF model has, 0 = not split */
+    gp_import_contradiction contradiction;
+    uint64_t blocks_stated;        /* of the metadata, 0 = not told */
+    unsigned char block_seen[GP_GGUF_BLOCKS_MAX];
     unsigned char split_seen[GP_IMPORT_PARTS_MAX];
 } gp_import_state;
 
 void gp_import_json(gp_import_state *state, gp_import_file *file);
 void gp_import_gguf(gp_import_state *state, gp_import_file *file);
+/* What all GGUF files together are: their format, and warnings where their tensors and metadata differ, with `path`.
+ * False after an error row. */
+bool gp_import_gguf_end(gp_import_state *state, const char *path);
 void gp_import_add(gp_import_sum *sum, uint64_t tensors, uint64_t params, uint64_t bytes);
 /* Row of a type's name; NULL when there are too many. */
 gp_import_sum *gp_import_type(gp_import *import, const char *name);

@@ -23,9 +23,7 @@ static void ask(gp_import_file *file, uint64_t least) {
     file->need = more < file->size ? more : file->size;
 }
 
-bool gp_file_has(gp_import_file *file, uint64_t count) {
-    if (!gp_file_good(file)) return false;
-    if (count <= file->length - file->at) return true;
+bool gp_file_lack(gp_import_file *file, uint64_t count) {
     uint64_t least = gp_add(file->at, count);
     if (least > file->size || gp_overflowed(least)) {
         gp_file_damage(file, "cut_short", file->at);
@@ -33,27 +31,4 @@ bool gp_file_has(gp_import_file *file, uint64_t count) {
         ask(file, least);
     }
     return false;
-}
-
-uint64_t gp_little_endian(const unsigned char *bytes, int count) {
-    uint64_t value = 0;
-    for (int i = count - 1; i >= 0; i--) value = value << 8 | bytes[i];
-    return value;
-}
-
-const unsigned char *gp_file_take(gp_import_file *file, uint64_t count) {
-    if (!gp_file_has(file, count)) return NULL;
-    const unsigned char *start = file->bytes + file->at;
-    file->at += count;
-    return start;
-}
-
-uint32_t gp_file_u32(gp_import_file *file) {
-    const unsigned char *bytes = gp_file_take(file, 4);
-    return bytes == NULL ? 0 : (uint32_t)gp_little_endian(bytes, 4);
-}
-
-uint64_t gp_file_u64(gp_import_file *file) {
-    const unsigned char *bytes = gp_file_take(file, 8);
-    return bytes == NULL ? 0 : gp_little_endian(bytes, 8);
 }

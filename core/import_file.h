@@ -33,16 +33,41 @@ static inline bool gp_file_good(const gp_import_file *file) { return file->need 
 /* Error row FILE_DAMAGED: a word of the group DAMAGE in messages.def and the place. The first one counts. */
 void gp_file_damage(gp_import_file *file, const char *damage, uint64_t offset);
 
-/* True when `count` more bytes are at hand. Else asks for them, or tells that the file ends before. */
-bool gp_file_has(gp_import_file *file, uint64_t count);
+/* Asks for `count` more bytes than are at hand, or tells that the file ends before. Returns false. */
+bool gp_file_lack(gp_import_file *file, uint64_t count);
 
-/* Little-endian numbers; 0 after a fault. */
-uint32_t gp_file_u32(gp_import_file *file);
-uint64_t gp_file_u64(gp_import_file *file);
-/* Passes over `count` bytes and returns where they start; NULL after a fault. */
-const unsigned char *gp_file_take(gp_import_file *file, uint64_t count);
+/* The reading below is inline: a header may hold millions of numbers. */
+
+/* True when `count` more bytes are at hand. */
+static inline bool gp_file_has(gp_import_file *file, uint64_t count) {
+    if (!gp_file_good(file)) return false;
+    return count <= file->length - file->at || gp_file_lack(file, count);
+}
 
 /* Two or four or eight bytes at `bytes`. */
-uint64_t gp_little_endian(const unsigned char *bytes, int count);
+static inline uint64_t gp_little_endian(const unsigned char *bytes, int count) {
+    uint64_t value = 0;
+    for (int i = 0; i < count; i++) value |= (uint64_t)bytes[i] << (8 * i);
+    return value;
+}
+
+/* Passes over `count` bytes and returns where they start; NULL after a fault. */
+static inline const unsigned char *gp_file_take(gp_import_file *file, uint64_t count) {
+    if (!gp_file_has(file, count)) return NULL;
+    const unsigned char *start = file->bytes + file->at;
+    file->at += count;
+    return start;
+}
+
+/* Little-endian numbers; 0 after a fault. */
+static inline uint32_t gp_file_u32(gp_import_file *file) {
+    const unsigned char *bytes = gp_file_take(file, 4);
+    return bytes == NULL ? 0 : (uint32_t)gp_little_endian(bytes, 4);
+}
+
+static inline uint64_t gp_file_u64(gp_import_file *file) {
+    const unsigned char *bytes = gp_file_take(file, 8);
+    return bytes == NULL ? 0 : gp_little_endian(bytes, 8);
+}
 
 #endif

@@ -74,11 +74,14 @@ static void check_stated(const gp_model *model, gp_diagnostics *diagnostics) {
     gp_argue_number(row, "stated", stated);
 }
 
-static void note_left_out(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
-    if (model->shape.incomplete) {
-        gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_STRUCTURE_INCOMPLETE, "model");
-        gp_argue_text(row, "value", model->shape.model_type);
-    }
+void gp_model_warn(const gp_model *model, gp_diagnostics *diagnostics) {
+    check_stated(model, diagnostics);
+    if (!model->shape.incomplete) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_STRUCTURE_INCOMPLETE, "model");
+    gp_argue_text(row, "value", model->shape.model_type);
+}
+
+static void note_prediction(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
     if (model->mtp_params == 0 || gp_is_training(job)) return;
     gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_PREDICTION_NOT_LOADED, "model");
     gp_argue_number(row, "params", (double)model->mtp_params);
@@ -94,7 +97,7 @@ bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnost
         gp_diagnose(diagnostics, GP_CODE_NUMBER_TOO_LARGE, "model");
         return false;
     }
-    check_stated(model, diagnostics);
-    note_left_out(job, model, diagnostics);
+    gp_model_warn(model, diagnostics);
+    note_prediction(job, model, diagnostics);
     return true;
 }

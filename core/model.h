@@ -92,6 +92,10 @@ bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnost
  * are given). Without a job (NULL) nothing is trainable. */
 void gp_model_count(const gp_job *job, gp_model *model);
 
+/* Warnings about the model alone: COUNT_DIFFERS when stated_params, unless 0, is more than 5 % from the counted
+ * parameters, STRUCTURE_INCOMPLETE when some are not counted. */
+void gp_model_warn(const gp_model *model, gp_diagnostics *diagnostics);
+
 /* A layer of `kind` in a model of this shape; part of gp_model_count. */
 void gp_layer_build(const gp_shape *shape, const gp_layer_kind *kind, gp_layer *layer);
 

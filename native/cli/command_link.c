@@ -10,7 +10,7 @@ int gp_command_link(const gp_arguments *arguments) {
     gp_buffer request = {0}, text = {0}, shown = {0};
     int exit_code;
     cJSON *report = NULL;
-    if (gp_request_of_arguments(arguments, "link", &request, &text, &exit_code)) {
+    if (gp_request_of_arguments(arguments, "link", &request, &text, NULL, &exit_code)) {
         report = gp_json_ask(&request, &text);
         gp_faults_of_report(&arguments->view, report);
         exit_code = gp_exit_code_of(report);

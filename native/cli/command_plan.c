@@ -5,15 +5,17 @@
 #include "faults.h"
 #include "job_source.h"
 #include "json.h"
+#include "model_source.h"
 #include "output.h"
 #include "plan_view.h"
 
 int gp_command_plan(const gp_arguments *arguments) {
     gp_buffer request = {0}, text = {0}, shown = {0};
     int exit_code;
-    cJSON *report = NULL;
-    if (gp_request_of_arguments(arguments, "plan", &request, &text, &exit_code)) {
+    cJSON *report = NULL, *warnings = NULL;
+    if (gp_request_of_arguments(arguments, "plan", &request, &text, &warnings, &exit_code)) {
         report = gp_json_ask(&request, &text);
+        gp_model_add_warnings(report, &text, warnings);
         gp_faults_of_report(&arguments->view, report);
         exit_code = gp_exit_code_of(report);
     }
@@ -24,6 +26,7 @@ int gp_command_plan(const gp_arguments *arguments) {
         gp_plan_view(&shown, &arguments->view, report);
         exit_code = gp_output_finish(&shown, exit_code);
     }
+    cJSON_Delete(warnings);
     cJSON_Delete(report);
     gp_buffer_release(&request);
     gp_buffer_release(&text);

@@ -36,7 +36,7 @@ static bool make_request(const gp_arguments *arguments, gp_buffer *request, gp_b
         job.operands++;
         job.operand_count--;
     }
-    if (!gp_request_of_arguments(&job, "rank", request, text, exit_code)) return false;
+    if (!gp_request_of_arguments(&job, "rank", request, text, NULL, exit_code)) return false;
     cJSON *tree = cJSON_ParseWithLength(gp_buffer_string(request), request->length);
     if (!cJSON_IsObject(tree)) return true; /* the core says what is wrong with it */
     if (named) {

@@ -258,7 +258,8 @@ static cJSON *job_of_request(const gp_arguments *arguments, cJSON *request, gp_b
 }
 
 /* Model and settings of the command line, in this order: settings may change what the files say. */
-static bool apply_arguments(const gp_arguments *arguments, cJSON *job, const char *op, gp_buffer *kept, int *exit_code) {
+static bool apply_arguments(const gp_arguments *arguments, cJSON *job, const char *op, gp_buffer *kept, cJSON **warnings,
+                            int *exit_code) {
     cJSON *model = NULL;
     if (arguments->model_count > 0) {
         model = gp_model_report(&arguments->view, arguments->models, arguments->model_count, kept, exit_code);
@@ -268,19 +269,21 @@ static bool apply_arguments(const gp_arguments *arguments, cJSON *job, const cha
     if (good && model) gp_model_put(job, model);
     good = good && apply_settings(arguments, job, op, kept, exit_code);
     if (good && model) gp_model_put_weights(job, model);
+    if (good && model && warnings) *warnings = cJSON_DetachItemFromObjectCaseSensitive(model, "warnings");
     cJSON_Delete(model);
     return good;
 }
 
 bool gp_request_of_arguments(const gp_arguments *arguments, const char *op, gp_buffer *request, gp_buffer *report,
-                             int *exit_code) {
+                             cJSON **warnings, int *exit_code) {
+    if (warnings) *warnings = NULL;
     cJSON *tree = read_request(arguments, op, request, report, exit_code);
     if (!tree) return request->length > 0;
     bool good = true;
     if (arguments->setting_count + arguments->model_count > 0) {
         cJSON *job = job_of_request(arguments, tree, report, exit_code);
         /* A job that is no object is refused by the core. */
-        good = job && (!cJSON_IsObject(job) || apply_arguments(arguments, job, op, report, exit_code));
+        good = job && (!cJSON_IsObject(job) || apply_arguments(arguments, job, op, report, warnings, exit_code));
     }
     if (good && arguments->brief) ask_for_brief(tree);
     if (good) print_request(request, tree);

@@ -15,8 +15,10 @@ bool gp_is_link(const char *word);
 void gp_request_of_text(const char *text, size_t length, const char *op, bool brief, gp_buffer *request);
 
 /* The request of a command line: its operand, or standard input, with the settings applied. Returns false after a
- * fault, which was printed; *exit_code says which. `report` receives a report of faulty settings for --json. */
+ * fault, which was printed; *exit_code says which. `report` receives a report of faulty settings for --json. Unless it
+ * is NULL, *warnings receives a list of what the files of --model were warned of, NULL for none, for the caller to
+ * delete. */
 bool gp_request_of_arguments(const gp_arguments *arguments, const char *op, gp_buffer *request, gp_buffer *report,
-                             int *exit_code);
+                             struct cJSON **warnings, int *exit_code);
 
 #endif

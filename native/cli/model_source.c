@@ -173,3 +173,34 @@ void gp_model_put_weights(cJSON *job, const cJSON *report) {
             cJSON_AddItemToObject(infer, setting->string, cJSON_Duplicate(setting, 1));
     }
 }
+
+static bool says(const cJSON *warnings, const cJSON *row) {
+    const cJSON *own;
+    cJSON_ArrayForEach(own, warnings) {
+        bool same = strcmp(gp_json_text(own, "code"), gp_json_text(row, "code")) == 0;
+        if (same && strcmp(gp_json_text(own, "path"), gp_json_text(row, "path")) == 0) return true;
+    }
+    return false;
+}
+
+void gp_model_add_warnings(cJSON *plan, gp_buffer *text, const cJSON *rows) {
+    static const char start[] = "\"warnings\":[";
+    cJSON *warnings = cJSON_GetObjectItemCaseSensitive(plan, "warnings");
+    const char *list = strstr(gp_buffer_string(text), start);
+    if (!warnings || !list) return;
+    const size_t before = (size_t)(list - text->text) + sizeof start - 1;
+    gp_buffer whole = {0};
+    gp_buffer_bytes(&whole, text->text, before);
+    const cJSON *row;
+    int place = 0;
+    cJSON_ArrayForEach(row, rows) {
+        if (says(warnings, row)) continue;
+        if (place > 0) gp_buffer_text(&whole, ",");
+        gp_json_print(&whole, row, false);
+        cJSON_InsertItemInArray(warnings, place++, cJSON_Duplicate(row, 1));
+    }
+    if (place > 0 && text->text[before] != ']') gp_buffer_text(&whole, ",");
+    gp_buffer_bytes(&whole, text->text + before, text->length - before);
+    gp_buffer_release(text);
+    *text = whole;
+}

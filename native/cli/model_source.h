@@ -16,4 +16,8 @@ void gp_model_put(struct cJSON *job, const struct cJSON *report);
 /* Puts what an inference job does not say about weights and engine. */
 void gp_model_put_weights(struct cJSON *job, const struct cJSON *report);
 
+/* Adds to the warnings of a plan, before its own, what the files of its model were warned of (`rows`, which may be
+ * NULL) and the plan does not say itself: to the tree and to its text. A plan with faults has no warnings. */
+void gp_model_add_warnings(struct cJSON *plan, gp_buffer *text, const struct cJSON *rows);
+
 #endif

@@ -24,6 +24,13 @@ export function importFiles(places, { input } = {}) {
   return { ...JSON.parse(run.stdout), status: run.status, stderr: run.stderr };
 }
 
+/** The plan of a job with that file as its model. */
+export function planFile(place) {
+  const run = spawnSync(PROGRAM, ["plan", "--model", place, "--json", "task=infer", "gpu=H100"], { encoding: "utf8", maxBuffer: 2 ** 26 });
+  if (run.signal) throw new Error(`ended by ${run.signal}`);
+  return { ...JSON.parse(run.stdout), status: run.status, stderr: run.stderr };
+}
+
 /** What a hostile file is allowed: 64 MiB of memory and 100 ms of the processor. */
 export function importBounded(place) {
   const command = 'ulimit -v 65536; ulimit -t 1; "$0" import "$1" --json; status=$?; times >&2; exit $status';

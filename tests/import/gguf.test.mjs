@@ -1,7 +1,7 @@
 /** GGUF files: exact sums from the header alone, and one clear error for each way a file can be wrong. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codes, file, importBounded, importFiles } from "./files.mjs";
+import { codes, file, importBounded, importFiles, planFile } from "./files.mjs";
 import { TYPES, llama, makeGguf, string, u32, u64, value } from "./gguf.mjs";
 import { planAll } from "../support/engine.mjs";
 
@@ -102,6 +102,118 @@ test("a split model is the sum of its parts, and missing ones are told", () => {
   const [fault] = importFiles([parts[0], parts[2]]).errors;
   assert.deepEqual([fault.code, fault.args.parts, fault.args.count], ["file_parts_missing", "2", 3]);
   assert.deepEqual(codes(importFiles([parts[0], parts[0], parts[1]])), ["files_conflict"]);
+});
+
+/** Numbers of the metadata that no model has: what is refused, in its place, and by both commands alike. */
+const MOST = 2 ** 31;
+const ranged = (value, min = 0) => ["out_of_range", { value, min, max: MOST }];
+const KEYS = { block_count: 1, embedding_length: 1, "attention.head_count": 0, "attention.head_count_kv": 0, feed_forward_length: 0 };
+const FAULTS = Object.entries(KEYS).flatMap(([key, min]) => [
+  [key, "0", 0, ranged(0, 1)], [key, "-3", { i32: -3 }, ranged(-3, min)], [key, "2^32 - 1", 2 ** 32 - 1, ranged(2 ** 32 - 1, min)],
+  [key, "a text", "many", ["wrong_type", { expected: "integer" }]], [key, "4.5", { f32: 4.5 }, ["wrong_type", { expected: "integer" }]],
+  [key, "a switch", { bool: 1 }, ["wrong_type", { expected: "integer" }]],
+  ...(key === "attention.head_count_kv" ? [] : [[key, "absent", undefined, ["incomplete_model", { what: `llama.${key}` }]]]),
+]);
+FAULTS.push(
+  ["attention.head_count_kv", "a list of 2 for 4 blocks", { u32: [2, 2] }, ["list_length", { value: 2, expected: 4 }]],
+  ["attention.head_count_kv", "a list with -2", { i32: [2, 2, -2, 2] }, ranged(-2)],
+  ["attention.head_count", "no divisor of the width", 7, ["inconsistent_model", { what: "llama.attention.head_count_kv", value: 2 }], "attention.head_count_kv"],
+  ["context_length", "0", 0, ranged(0, 1)],
+);
+const refused = (report) => report.errors.map(({ code, path, args }) => [code, path, args]);
+for (const [key, name, given, [code, args], place = key] of FAULTS) {
+  test(`refused by import and plan: ${key} of ${name}`, () => {
+    const model = llama({ layers: 4, extra: { [`llama.${key}`]: given } });
+    if (given === undefined) delete model.metadata[`llama.${key}`];
+    const made = whole("metadata.gguf", model).place;
+    for (const report of [importFiles([made]), planFile(made)]) {
+      assert.deepEqual([report.status, refused(report)], [2, [[code, `metadata.gguf: llama.${place}`, args]]]);
+    }
+  });
+}
+
+test("more experts for a token than there are", () => {
+  const { place } = whole("moe.gguf", llama({ experts: 4, extra: { "llama.expert_used_count": 99 } }));
+  for (const report of [importFiles([place]), planFile(place)]) {
+    assert.deepEqual(refused(report), [["inconsistent_model", "moe.gguf: llama.expert_used_count", { what: "llama.expert_used_count", value: 99 }]]);
+  }
+});
+
+test("every fault of a file's metadata is told at once", () => {
+  const extra = { "llama.block_count": 0, "llama.embedding_length": "wide", "llama.feed_forward_length": { i32: -1 } };
+  assert.deepEqual(codes(importFiles([whole("several.gguf", llama({ extra })).place])), ["out_of_range", "wrong_type", "out_of_range"]);
+});
+
+test("an architecture that is no text, and a file without a tensor", () => {
+  const named = llama();
+  named.metadata["general.architecture"] = 5;
+  const empty = { ...llama(), tensors: [] };
+  for (const [name, model, expected] of [["number", named, "wrong_type"], ["empty", empty, "file_empty"]]) {
+    const { place } = whole(`${name}.gguf`, model);
+    for (const report of [importFiles([place]), planFile(place)]) assert.deepEqual([report.status, codes(report)], [2, [expected]]);
+  }
+});
+
+/** What both commands warn of. */
+function warned(place) {
+  const [imported, planned] = [importFiles([place]), planFile(place)].map(({ warnings }) => warnings.map(({ code, path, args }) => [code, path, args]));
+  assert.deepEqual(planned, imported);
+  return imported;
+}
+
+test("tensors that contradict the metadata are told, the first by name", () => {
+  const head = (options, key, value) => { const { place } = whole("odd.gguf", llama({ ...options, extra: { [key]: value } })); return warned(place).find(([code]) => code === "tensors_differ"); };
+  const differ = (value, tensors, found, expected) => ["tensors_differ", "odd.gguf", { value, tensors, found, expected }];
+  assert.deepEqual(head({}, "llama.attention.head_count_kv", 1), differ("blk.0.attn_k.weight", 4, 256 * 128, 256 * 64));
+  assert.deepEqual(head({}, "llama.attention.head_count", 8), differ("blk.0.attn_k.weight", 4, 256 * 128, 256 * 64));
+  assert.deepEqual(head({}, "llama.attention.key_length", 32), differ("blk.0.attn_q.weight", 8, 256 * 256, 256 * 128));
+  assert.deepEqual(head({}, "llama.embedding_length", 128), differ("blk.0.attn_q.weight", 14, 256 * 256, 128 * 128));
+  assert.deepEqual(head({}, "llama.feed_forward_length", 256), differ("blk.0.ffn_gate.weight", 6, 256 * 512, 256 * 256));
+  assert.deepEqual(head({ experts: 4 }, "llama.expert_count", 8), differ("blk.0.ffn_gate_inp.weight", 8, 256 * 4, 256 * 8));
+  assert.equal(head({}, "llama.rope.freq_base", 10000), undefined);
+});
+
+test("blocks that are too few or too many for the metadata are told", () => {
+  const model = llama({ layers: 4 });
+  model.tensors = model.tensors.filter(({ name }) => !name.startsWith("blk.3."));
+  const computed = llama({ layers: 4 }).tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const stated = model.tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  assert.deepEqual(warned(whole("fewer.gguf", model).place), [["blocks_differ", "fewer.gguf", { found: 3, stated: 4 }], ["count_differs", "model.params", { computed, stated }]]);
+  const [more] = warned(whole("more.gguf", llama({ layers: 4, extra: { "llama.block_count": 3 } })).place);
+  assert.deepEqual(more, ["blocks_differ", "more.gguf", { found: 4, stated: 3 }]);
+});
+
+test("a tensor of a type that is not known is told, and how far it is taken to reach", () => {
+  const model = llama();
+  const { header, size } = makeGguf(model);
+  const at = header.indexOf("output_norm.weight") + "output_norm.weight".length + 4 + 8;
+  header.writeUInt32LE(99, at);
+  assert.deepEqual(warned(file("type.gguf", header, size)), [["type_not_known", "type.gguf", { value: "99", tensors: 1, bytes: 1024 }]]);
+  const last = header.lastIndexOf("ffn_down.weight") + "ffn_down.weight".length + 4 + 16;
+  header.writeUInt32LE(99, at);
+  header.writeUInt32LE(98, last);
+  for (const report of [importFiles([file("rest.gguf", header, size + 1e9)]), planFile(file("rest.gguf", header, size + 1e9))]) {
+    assert.deepEqual(codes(report), ["file_damaged tensor_size"]);
+  }
+});
+
+test("without an architecture the label comes from the tensors", () => {
+  for (const [type, label] of [["Q8_0", "gguf:q8_0"], ["F16", "gguf:f16"]]) {
+    const model = llama({ type, hidden: 1024, ffn: 4096 });
+    delete model.metadata["general.architecture"];
+    const { place, bytes } = whole("bare.gguf", model);
+    const report = importFiles([place]);
+    assert.deepEqual([report.import.format, report.job.infer.weights, report.import.bytes], [label, label, bytes]);
+    assert.deepEqual(warned(place).map(([code]) => code), ["structure_missing"]);
+  }
+});
+
+test("millions of empty lists cost no more than their bytes", () => {
+  const count = 1_600_000, lists = Buffer.alloc(12 * count);
+  for (let i = 0; i < count; i++) lists.writeUInt32LE(4, 12 * i);
+  const report = importBounded(file("lists.gguf", raw({ keys: 1, body: [string("a"), u32(9), u32(9), u64(count), lists] })));
+  assert.deepEqual(codes(report), ["file_empty"]);
+  assert.ok(report.seconds < 0.1, `${report.seconds} s`);
 });
 
 /** A header by hand: counts, metadata and tensor infos as given. */
