@@ -113,7 +113,10 @@ void gp_tape_release(gp_tape *tape, int slot) {
     tape->free = slot;
 }
 
-void gp_tape_touch(gp_tape *tape, uint64_t bytes) { gp_tape_release(tape, gp_tape_hold(tape, bytes, GP_HELD_WORKING)); }
+void gp_tape_touch(gp_tape *tape, uint64_t bytes) {
+    grow(tape, GP_HELD_WORKING, bytes);
+    shrink(tape, GP_HELD_WORKING, bytes);
+}
 
 /* Kept by a node that stands for several layers, it is there in each of them. */
 void gp_tape_keep(gp_tape *tape, int slot) {
@@ -156,9 +159,7 @@ void gp_node_keep(gp_tape *tape, gp_node *node, int storage) {
     tape->keeper = node->op;
     gp_tape_keep(tape, storage);
     tape->keeper = GP_OP_COUNT;
-    int i = 0;
-    while (i < GP_KEPT_MAX - 1 && node->kept[i] >= 0) i++;
-    node->kept[i] = (int16_t)storage;
+    node->kept[node->kept_count < GP_KEPT_MAX ? node->kept_count++ : GP_KEPT_MAX - 1] = (int16_t)storage;
 }
 
 gp_node *gp_tape_node(gp_tape *tape, int value) {
@@ -189,7 +190,6 @@ static void record(gp_tape *tape, gp_op op, int a, int b, int out, bool trained)
     tape->full = tape->full || slot == GP_NODES_MAX - 1;
     gp_node *node = &tape->nodes[slot];
     *node = (gp_node){.op = (uint8_t)op, .a = (int16_t)a, .b = (int16_t)b, .out = (int16_t)out, .times = tape->times};
-    for (int i = 0; i < GP_KEPT_MAX; i++) node->kept[i] = GP_NOTHING;
     keep_inputs(tape, node, trained);
 }
 
@@ -238,9 +238,8 @@ void gp_tape_seed(gp_tape *tape, int value, int storage) {
     tape->values[value].gradient = (int16_t)(storage >= 0 ? storage : gradient_of(tape, value));
 }
 
-/* The gradient that a node passes to an input: a new storage, or the result's own. */
+/* The gradient that a node passes to an input that wants one: a new storage, or the result's own. */
 static int passed_to(gp_tape *tape, const gp_node *node, int input) {
-    if (!wants(tape, input)) return GP_NOTHING;
     if (node->op == GP_OP_SPLIT && tape->values[input].gradient >= 0) return GP_NOTHING;
     const gp_value *out = &tape->values[node->out];
     bool same = tape->values[input].size == out->size && tape->values[input].elements == out->elements;
@@ -252,7 +251,7 @@ static int passed_to(gp_tape *tape, const gp_node *node, int input) {
 /* Gradients of weights stay. One of a weight's 16-bit copy is there beside the whole one that is made of it; one of a
  * table that is the output matrix, too, is added to the other's. */
 static void keep_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
-    if (tape->shards == 0) return;
+    if (tape->shards == 0 || node->weight == 0) return;
     uint64_t bytes = gp_mul(node->weight, times);
     grow(tape, GP_HELD_GRADIENTS, bytes / tape->shards);
     if (tape->beside > 0) tape->later = gp_add(tape->later, gp_mul(bytes, tape->beside) / tape->shards);
@@ -270,12 +269,13 @@ static void finish_gradient(gp_tape *tape, const gp_node *node, uint64_t times) 
 }
 
 static void release_kept(gp_tape *tape, const gp_node *node) {
-    for (int i = 0; i < GP_KEPT_MAX; i++) gp_tape_release(tape, node->kept[i]);
+    for (int i = 0; i < node->kept_count; i++) gp_tape_release(tape, node->kept[i]);
 }
 
 /* A product of unlike types is formed in the wider one; a gradient of the narrower input is a copy of that. */
 static uint64_t scratch_of(const gp_tape *tape, const gp_node *node) {
     const gp_value *a = &tape->values[node->a], *out = &tape->values[node->out];
+    if (rules[node->op].backward == 0 && node->op != GP_OP_MULTIPLY) return 0;
     uint64_t widest = gp_mul(a->elements, a->size > out->size ? a->size : out->size);
     bool cast = node->op == GP_OP_MULTIPLY && a->size < out->size;
     return gp_add(gp_mul(widest, rules[node->op].backward) / 2, cast ? widest : 0);
@@ -290,10 +290,12 @@ static int undo(gp_tape *tape, const gp_node *node) {
     }
     uint64_t times = (uint64_t)node->times;
     tape->quiet = times > 1;
-    int first = passed_to(tape, node, node->a), second = passed_to(tape, node, node->b);
+    int first = wants(tape, node->a) ? passed_to(tape, node, node->a) : GP_NOTHING;
+    int second = wants(tape, node->b) ? passed_to(tape, node, node->b) : GP_NOTHING;
     int narrow = node->copy > 0 ? gp_tape_hold(tape, gp_mul(node->copy, times), GP_HELD_WORKING) : GP_NOTHING;
     make_gradient(tape, node, times);
-    gp_tape_touch(tape, gp_add(scratch_of(tape, node), node->scratch));
+    uint64_t scratch = gp_add(scratch_of(tape, node), node->scratch);
+    if (scratch > 0) gp_tape_touch(tape, scratch);
     gp_tape_release(tape, out->gradient);
     out->gradient = GP_NOTHING;
     release_kept(tape, node);

@@ -46,7 +46,7 @@ typedef struct {
 } gp_value;
 
 typedef struct {
-    uint8_t op;
+    uint8_t op, kept_count;
     int16_t a, b, out;
     int16_t kept[GP_KEPT_MAX];
     uint64_t weight;     /* bytes of the trained weight's gradient, 0 = none */
