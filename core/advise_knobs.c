@@ -41,6 +41,7 @@ static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_kn
 /* Makes the knob of a row as the plan's next one; false when it has no meaning or no use. */
 static bool try_row(gp_plan *plan, const gp_knob_row *row, bool hold, gp_plan *outlook) {
     gp_draft draft = {.plan = plan, .job = *plan->request, .knob = &plan->knobs[plan->knob_count]};
+    draft.job.gpu = plan->job.gpu; /* with its row */
     *draft.knob = (gp_knob){.id = row->id, .cost = row->cost};
     if (!row->propose(&draft)) return false;
     if (hold) hold_solutions(&draft);

@@ -36,16 +36,31 @@ static uint64_t peak_of(attempt *a, int64_t stage, int64_t first, int64_t count)
     return row->peak;
 }
 
-/* Most layers from `first` on that a stage takes within the limit, at least one left for each later stage; 0: none. */
+/* Layers that a limit lets a stage take, were its peak a straight line. */
+static int64_t guess_of(attempt *a, int64_t stage, int64_t first, uint64_t limit, int64_t most) {
+    int64_t mean = a->layers / a->stages;
+    uint64_t one = peak_of(a, stage, first, 1), many = mean < most ? peak_of(a, stage, first, mean) : one;
+    if (many <= one || gp_overflowed(many)) return most;
+    double each = (double)(many - one) / (double)(mean - 1), layers = 1 + (double)(limit - one) / each;
+    return layers < (double)most ? (int64_t)layers : most;
+}
+
+/* Most layers from `first` on that a stage takes within the limit, at least one left for each later stage; 0: none. The
+ * peak is nearly a straight line in them, so the answer is looked for around a guess, in steps that double. */
 static int64_t reach(attempt *a, int64_t stage, int64_t first, uint64_t limit) {
-    int64_t low = 0, high = a->layers - first - (a->stages - 1 - stage);
-    if (high > 0 && peak_of(a, stage, first, high) <= limit) return high;
+    int64_t most = a->layers - first - (a->stages - 1 - stage), low = 1, high = most + 1, step = 1;
+    if (most < 1 || peak_of(a, stage, first, 1) > limit) return 0;
+    int64_t guess = guess_of(a, stage, first, limit, most);
     while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (peak_of(a, stage, first, middle) <= limit)
+        int64_t middle = guess > low && guess < high ? guess : low + (high - low) / 2;
+        if (peak_of(a, stage, first, middle) <= limit) {
             low = middle;
-        else
+            guess = middle + step;
+        } else {
             high = middle;
+            guess = middle - step;
+        }
+        step *= 2;
     }
     return low;
 }

@@ -94,6 +94,10 @@ const gp_gpu_row *gp_catalog_find_gpu(const char *name) {
     return key[0] == '\0' ? NULL : gp_catalog_gpu(gp_name_find(&gp_data_gpu_names, key));
 }
 
+const gp_gpu_row *gp_catalog_gpu_of(const gp_gpu_request *gpu) {
+    return gpu->resolved ? gpu->row : gp_catalog_find_gpu(gpu->custom ? gpu->like : gpu->name);
+}
+
 const char *gp_catalog_unsupported(const char *name) {
     int row = find_model(&gp_data_unsupported_names, name);
     return row < 0 ? NULL : gp_data_texts + gp_data_unsupported[row];

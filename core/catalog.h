@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "job.h"
 #include "shape.h"
 
 typedef enum { GP_CONFIDENCE_LOW, GP_CONFIDENCE_MEDIUM, GP_CONFIDENCE_HIGH } gp_confidence;
@@ -80,6 +81,8 @@ void gp_catalog_shape(const gp_model_row *row, gp_shape *shape);
  * rule of core/data/aliases.json. NULL, and for models a row that is all zero, when unknown. */
 bool gp_catalog_find_model(const char *name, gp_model_row *row);
 const gp_gpu_row *gp_catalog_find_gpu(const char *name);
+/* Of a job's GPU: the row of its name, of a custom one that of the GPU it is said to be like; NULL without one. */
+const gp_gpu_row *gp_catalog_gpu_of(const gp_gpu_request *gpu);
 
 /* model_type of a model that is known by name but whose structure has not been published in full, or NULL. */
 const char *gp_catalog_unsupported(const char *name);

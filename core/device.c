@@ -58,7 +58,7 @@ static bool find_capacity(const gp_job *job, gp_device *device, gp_diagnostics *
     const char *row_name = request->custom ? request->like : request->name;
     const char *path = request->custom ? "hardware.gpu.like" : "hardware.gpu";
     if (row_name[0] != '\0') {
-        device->row = gp_catalog_find_gpu(row_name);
+        device->row = gp_catalog_gpu_of(request);
         if (device->row == NULL) {
             refuse(diagnostics, GP_CODE_UNKNOWN_GPU, path, row_name);
             return false;

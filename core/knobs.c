@@ -47,7 +47,7 @@ bool gp_draft_gpu(gp_draft *draft, const gp_gpu_row *row) {
     if (change == NULL) return false;
     copy_text(change->from, sizeof change->from, draft->plan->device.name);
     copy_text(change->to, sizeof change->to, row->name);
-    draft->job.gpu = (gp_gpu_request){.custom = false};
+    draft->job.gpu = (gp_gpu_request){.resolved = true, .row = row};
     copy_text(draft->job.gpu.name, sizeof draft->job.gpu.name, row->name);
     return true;
 }

@@ -6,11 +6,6 @@
 #include "quantize.h"
 #include "recipe_parts.h"
 
-static const gp_gpu_row *gpu_of(const gp_job *job) {
-    const gp_gpu_request *gpu = &job->gpu;
-    return gpu->resolved ? gpu->row : gp_catalog_find_gpu(gpu->custom ? gpu->like : gpu->name);
-}
-
 /* The tensors of a GGUF file; its average stands for the format's bits where one figure is asked for. */
 static void set_file(const gp_model *model, gp_recipe *recipe) {
     gp_file_bytes file;
@@ -123,7 +118,7 @@ gp_beside_share gp_engine_beside_share(const gp_job *job) {
  * prepares 8192 tokens (tensorrt_llm/llmapi: max_num_tokens) and keeps the cache in blocks of 32. */
 static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
     const double large_bytes = 70.0 * (double)GP_GIB, whole_context = 32768, chunk = 2048;
-    const gp_gpu_row *row = gpu_of(job);
+    const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
     const int without_sampler = 8;
     int release = vllm_release(job);
     bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM), old = release >= 0 && release < 8;
@@ -208,7 +203,7 @@ static bool keeps_experts_on_host(const gp_job *job, const gp_model *model, cons
     if (model->expert_params == 0 || recipe->on_host || recipe->unified_memory) return false;
     if (gp_known(job, GP_FIELD_EXPERTS_ON_HOST)) return gp_whole(job, GP_FIELD_EXPERTS_ON_HOST) != 0;
     if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP) || gp_known(job, GP_FIELD_GPU_LAYERS)) return false;
-    const gp_gpu_row *row = gpu_of(job);
+    const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
     double device = job->gpu.memory_gib > 0 ? job->gpu.memory_gib * (double)GP_GIB : row != NULL ? (double)row->memory_bytes : 0;
     double count = gp_known(job, GP_FIELD_COUNT) ? (double)gp_whole(job, GP_FIELD_COUNT) : 1;
     return (double)model->total_params * recipe->linear_bits / 8 > count * device;
@@ -268,7 +263,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     *recipe = (gp_recipe){.linear_bits = 16, .other_bits = 16, .textbook_bits = 16, .kv_bits = 16, .mix = -1};
     recipe->on_host = strcmp(job->gpu.name, "cpu") == 0;
-    const gp_gpu_row *row = gpu_of(job);
+    const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
     recipe->unified_memory = row != NULL && strcmp(row->vendor, "Apple") == 0;
     if (gp_is_training(job))
         gp_recipe_training(job, model, recipe);

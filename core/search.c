@@ -29,7 +29,8 @@ gp_field gp_search_field(const gp_job *job, int choice) {
 
 /* An engine's layout settles its own tensor parallelism, and llama.cpp's its layers besides (layout.h). */
 static bool is_open(const gp_job *job, int choice) {
-    bool layers = gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
+    bool layers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP) ||
+                  gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_IK_LLAMA_CPP);
     bool applies = choice == GP_CHOICE_COUNT || gp_is_training(job) || (choice == GP_CHOICE_STAGES && !layers);
     return applies && gp_origin_of(job, gp_search_field(job, choice)) == GP_AUTO;
 }
@@ -82,9 +83,9 @@ void gp_search_apply(const gp_search *search) { apply(search, search->found ? &s
 /* Of frugal choices with one peak the last is kept: what costs more now saves more once something grows. */
 static bool is_better(const gp_search *search, gp_verdict verdict, uint64_t peak) {
     if (!search->found) return true;
-    if (search->aim == GP_SEARCH_FRUGAL) return peak <= search->best_peak;
+    if (search->aim == GP_SEARCH_FRUGAL) return peak <= search->best_peak.bytes;
     if (verdict != search->best_verdict) return verdict < search->best_verdict;
-    return verdict == GP_NO && peak < search->best_peak;
+    return verdict == GP_NO && peak < search->best_peak.bytes;
 }
 
 static void consider(gp_search *search, const gp_choice *candidate) {
@@ -99,7 +100,7 @@ static void consider(gp_search *search, const gp_choice *candidate) {
         search->found = true;
         search->best = *candidate;
         search->best_verdict = verdict;
-        search->best_peak = peak.bytes;
+        search->best_peak = peak;
     }
     search->finished = verdict == GP_FITS && search->aim == GP_SEARCH_CHEAPEST;
 }

@@ -25,7 +25,7 @@ typedef struct {
     bool found, finished;
     gp_choice plainest, best;
     gp_verdict best_verdict;
-    uint64_t best_peak;
+    gp_peak best_peak;
     uint64_t least_peak; /* smallest peak of all that was tried */
 } gp_search;
 

@@ -29,7 +29,8 @@ bool gp_solve(gp_plan *plan) {
 bool gp_solve_outlook(const gp_job *request, gp_plan *plan) {
     gp_diagnostics_clear(&plan->diagnostics);
     if (!gp_plan_begin(request, plan) || !gp_solve(plan)) return false;
-    plan->peak = gp_plan_peak(&plan->job, &plan->model, &plan->layout);
+    bool asked = plan->peak.bytes > 0 && !plan->layout.balances; /* the search has found the peak */
+    if (!asked) plan->peak = gp_plan_peak(&plan->job, &plan->model, &plan->layout);
     plan->verdict = gp_plan_verdict(&plan->peak, &plan->device);
     return plan->peak.high_bytes <= GP_EXACT_MAX;
 }

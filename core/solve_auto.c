@@ -178,5 +178,6 @@ bool gp_solve_choices(gp_plan *plan) {
     }
     if (search.batch_open) gp_solve_record(plan, GP_FIELD_MICRO_BATCH, (double)gp_whole(job, GP_FIELD_MICRO_BATCH), 0);
     plan->verdict = search.best_verdict;
+    plan->peak = search.found && !grows ? search.best_peak : (gp_peak){0};
     return true;
 }

@@ -50,7 +50,7 @@ static uint64_t least_peak_at(const ladder *state, uint64_t value) {
     gp_search_start(&search, plan, GP_SEARCH_FRUGAL);
     gp_search_count(&search, search.plainest.values[GP_CHOICE_COUNT]);
     gp_search_apply(&search);
-    return search.found ? search.best_peak : UINT64_MAX;
+    return search.found ? search.best_peak.bytes : UINT64_MAX;
 }
 
 /* ---- A climb with the choices as they are ---- */
