@@ -11,7 +11,8 @@
 #define HEADS "num_attention_heads|n_head|n_heads|num_heads"
 #define KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv"
 #define HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv"
-#define FFN "intermediate_size|n_inner|ffn_dim|ffn_hidden_size|d_ff"
+#define FFN_KEY "intermediate_size"
+#define FFN FFN_KEY "|n_inner|ffn_dim|ffn_hidden_size|d_ff"
 #define VOCAB "vocab_size|padded_vocab_size"
 #define CONTEXT "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx"
 
@@ -90,7 +91,7 @@ static int64_t layers_listed(const gp_config_reader *reader) {
 static void read_dimensions(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
     struct class_defaults usual = defaults_of(reader, family);
     int64_t listed = layers_listed(reader);
-    shape->layers = gp_config_whole(reader, LAYERS, 1, or_required(listed > 0 ? listed : usual.layers));
+    shape->layers = gp_config_within(reader, LAYERS, 1, GP_LAYERS_MAX, or_required(listed > 0 ? listed : usual.layers));
     shape->hidden = gp_config_whole(reader, HIDDEN, 1, or_required(usual.hidden));
     if ((family->traits & GP_NO_HEADS) == 0) {
         read_attention(reader, family, &usual, shape);
@@ -101,7 +102,9 @@ static void read_dimensions(gp_config_reader *reader, const gp_family *family, g
     shape->max_context = gp_config_whole(reader, CONTEXT, 1, 0);
     int64_t ffn = family->ffn_factor == 0 ? or_required(usual.ffn) : family->ffn_factor * shape->hidden;
     if ((family->traits & GP_NO_FFN) != 0) ffn = 0;
-    if (!cJSON_IsArray(gp_config_item(reader, "intermediate_size"))) {
+    /* Gemma 3n lists each layer's width. */
+    bool listed_widths = strcmp(family->model_type, "gemma3n_text") == 0 && cJSON_IsArray(gp_config_item(reader, FFN_KEY));
+    if (!listed_widths) {
         shape->ffn = gp_config_whole(reader, FFN, ffn == 0 ? 0 : 1, ffn);
     }
     shape->tied_embeddings = gp_config_switch(reader, "tie_word_embeddings", shape->tied_embeddings);
@@ -204,20 +207,34 @@ static const gp_family *find_family(gp_config_reader *reader) {
     return NULL;
 }
 
+/* A dense block has a width. */
+static void check_dense(gp_config_reader *reader, const gp_shape *shape) {
+    for (int i = 0; i < shape->kind_count; i++) {
+        const gp_layer_kind *kind = &shape->kinds[i];
+        bool beside = kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE && shape->experts.dense_ffn == 0;
+        if ((kind->feed_forward != GP_FFN_DENSE && !beside) || kind->ffn > 0 || shape->ffn > 0) continue;
+        gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, FFN_KEY), "what", FFN_KEY);
+        return;
+    }
+}
+
 static void read_family(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
     gp_family_structure(family, shape);
     read_dimensions(reader, family, shape);
     read_biases(reader, family, shape);
     read_layers(reader, family, shape);
+    if (reader->usable) check_dense(reader, shape);
     if (reader->usable) check_heads(reader, family, shape);
     if (reader->usable) check_widths(reader, shape);
 }
 
 /* Key of the language model inside a multimodal config, or NULL. */
-static const char *inner_key(const gp_config_reader *reader) {
+static const char *inner_key(gp_config_reader *reader) {
     static const char *const keys[] = {"llm_config", "text_config", "language_config", "thinker_config"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (cJSON_IsObject(gp_config_item(reader, keys[i]))) return keys[i];
+        gp_config_check_object(reader, keys[i]);
+    }
     return NULL;
 }
 
@@ -226,9 +243,10 @@ static const char *inner_key(const gp_config_reader *reader) {
 static bool read_nested(const gp_config_reader *outer, const char *key, gp_shape *shape) {
     char paths[2][GP_PATH_BYTES]; /* which the readers point to */
     gp_config_reader around = *outer, reader = gp_config_inside(&around, key, paths[0]);
-    if (inner_key(&reader) != NULL) {
+    const char *further = inner_key(&reader);
+    if (further != NULL) {
         around = reader;
-        reader = gp_config_inside(&around, inner_key(&around), paths[1]);
+        reader = gp_config_inside(&around, further, paths[1]);
     }
     const char *type = gp_config_text(&reader, "model_type"), *whole = gp_config_text(&around, "model_type");
     const gp_family *family = type == NULL ? NULL : gp_family_find(type);
@@ -249,7 +267,8 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
         gp_argue_text(gp_diagnose(diagnostics, GP_CODE_WRONG_TYPE, path), "expected", "object");
         return false;
     }
-    if (inner_key(&reader) != NULL) return read_nested(&reader, inner_key(&reader), shape);
+    const char *inner = inner_key(&reader);
+    if (inner != NULL) return read_nested(&reader, inner, shape);
     const gp_family *family = find_family(&reader);
     if (family == NULL) return false;
     read_family(&reader, family, shape);

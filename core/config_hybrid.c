@@ -19,10 +19,15 @@ static void make_recurrent(gp_layer_kind *kind, gp_recurrence recurrence) {
     kind->recurrence = recurrence;
 }
 
+static bool is_automatic(const gp_config_reader *reader, const char *key) {
+    const cJSON *item = gp_config_item(reader, key);
+    return cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0;
+}
+
 /* "auto" is the sixteenth part of hidden, rounded up. */
 static int64_t time_step_rank(gp_config_reader *reader, const char *key, const gp_shape *shape) {
     int64_t automatic = (shape->hidden + 15) / 16;
-    return cJSON_IsString(gp_config_item(reader, key)) ? automatic : gp_config_whole(reader, key, 1, automatic);
+    return is_automatic(reader, key) ? automatic : gp_config_whole(reader, key, 1, automatic);
 }
 
 static int64_t bounded(int64_t factor, int64_t width) {
@@ -54,8 +59,7 @@ static void read_mamba2(gp_config_reader *reader, gp_shape *shape, const char *h
     ssm->heads = gp_config_whole(reader, SSM_HEADS, 1, 128);
     int64_t inner = gp_config_item(reader, "mamba_d_ssm") != NULL ? gp_config_whole(reader, "mamba_d_ssm", 1, 1)
                                                                    : bounded(expand, shape->hidden);
-    int64_t head = cJSON_IsString(gp_config_item(reader, "mamba_d_head")) ? 0
-                                                                          : gp_config_whole(reader, head_dims, 1, 0);
+    int64_t head = is_automatic(reader, "mamba_d_head") ? 0 : gp_config_whole(reader, head_dims, 1, 0);
     ssm->inner = head > 0 ? bounded(ssm->heads, head) : inner;
     ssm->state = gp_config_whole(reader, SSM_STATE, 1, 128);
     ssm->groups = gp_config_whole(reader, SSM_GROUPS, 1, 1);
@@ -100,6 +104,8 @@ void gp_rule_falcon_h1(gp_config_reader *reader, gp_shape *shape, gp_layer_plan 
     all_layers(plan, GP_ATTENTION_FULL, GP_RECURRENCE_MAMBA2, GP_FFN_DENSE);
 }
 
+static const char letters[] = "M*-E";
+
 /* One letter for each layer: M state space, * attention, - feed-forward, E experts. */
 static void letter_kind(char letter, gp_layer_kind *kind) {
     *kind = (gp_layer_kind){.attention = GP_ATTENTION_NONE, .feed_forward = GP_FFN_NONE};
@@ -109,30 +115,20 @@ static void letter_kind(char letter, gp_layer_kind *kind) {
     if (letter == 'E') kind->feed_forward = GP_FFN_MOE;
 }
 
-static char block_letter(const char *name) {
-    static const struct {
-        const char *name;
-        char letter;
-    } blocks[] = {{"mamba", 'M'}, {"attention", '*'}, {"mlp", '-'}, {"moe", 'E'}};
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
-        if (strcmp(blocks[i].name, name) == 0) return blocks[i].letter;
-    }
-    return '?';
-}
-
+/* Blocks by name, or by letter as older configs have them. */
 static void read_pattern(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
-    const cJSON *list = gp_config_item(reader, "layers_block_type"), *block = NULL;
-    const char *pattern = cJSON_IsArray(list) ? NULL : gp_config_text(reader, "hybrid_override_pattern");
-    int64_t layer = 0;
-    if (pattern != NULL) {
-        for (; layer < plan->count && pattern[layer] != '\0'; layer++) letter_kind(pattern[layer], &plan->of[layer]);
-        layer = (int64_t)strlen(pattern);
+    static const char *const blocks[] = {"mamba", "attention", "mlp", "moe", NULL}; /* as `letters` */
+    if (gp_config_item(reader, "layers_block_type") != NULL) {
+        uint8_t block[GP_MAPPED_LAYERS];
+        bool named = gp_plan_words(reader, "layers_block_type", blocks, plan, block);
+        for (int64_t i = 0; i < plan->count && named; i++) letter_kind(letters[block[i]], &plan->of[i]);
+        return;
     }
-    cJSON_ArrayForEach(block, list) {
-        char letter = block_letter(cJSON_IsString(block) ? block->valuestring : "");
-        if (layer < plan->count) letter_kind(letter, &plan->of[layer]);
-        layer++;
-    }
+    const char *pattern = gp_config_text(reader, "hybrid_override_pattern");
+    int64_t layer = pattern == NULL ? 0 : (int64_t)strlen(pattern);
+    if (pattern != NULL && strspn(pattern, letters) != (size_t)layer)
+        gp_config_unsupported(reader, "hybrid_override_pattern", pattern + strspn(pattern, letters));
+    for (int64_t i = 0; i < plan->count && i < layer; i++) letter_kind(pattern[i], &plan->of[i]);
     if (layer == shape->layers) return;
     gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "hybrid_override_pattern");
     gp_argue_text(row, "what", "hybrid_override_pattern");
@@ -163,11 +159,11 @@ void gp_rule_nemotron_h(gp_config_reader *reader, gp_shape *shape, gp_layer_plan
 
 /* Granite 4: a shared feed-forward block in every layer, with experts beside it where there are some. */
 void gp_rule_granite_hybrid(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
-    const cJSON *types = gp_config_item(reader, "layer_types");
-    bool recurrent = false;
+    static const char *const words[] = {"mamba", "attention", NULL};
+    uint8_t word[GP_MAPPED_LAYERS];
+    bool named = gp_plan_words(reader, "layer_types", words, plan, word), recurrent = false;
     for (int64_t i = 0; i < plan->count; i++) {
-        const cJSON *type = cJSON_GetArrayItem(types, (int)i);
-        if (cJSON_IsString(type) && strcmp(type->valuestring, "mamba") != 0) continue;
+        if (named && word[i] != 0) continue;
         make_recurrent(&plan->of[i], GP_RECURRENCE_MAMBA2);
         recurrent = true;
     }

@@ -1,5 +1,6 @@
 #include "config_layers.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -52,8 +53,8 @@ static const struct {
 };
 
 bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
-    const cJSON *types = gp_config_item(reader, "layer_types"), *type = NULL;
-    if (!cJSON_IsArray(types)) return false;
+    const cJSON *types = gp_config_list(reader, "layer_types"), *type = NULL;
+    if (types == NULL) return false;
     int64_t layer = 0;
     cJSON_ArrayForEach(type, types) {
         const char *name = cJSON_IsString(type) ? type->valuestring : "";
@@ -77,12 +78,16 @@ static void take_per_layer(gp_config_reader *reader, const char *key, size_t off
     /* Heads times their size stay far below 2^63. */
     bool heads = offset == offsetof(gp_layer_kind, heads) || offset == offsetof(gp_layer_kind, kv_heads);
     const double most = heads ? 1 << 20 : (double)GP_DIMENSION_MAX;
-    const cJSON *item = gp_config_item(reader, key);
-    item = cJSON_IsArray(item) ? item->child : NULL;
-    for (int64_t i = 0; i < plan->count && item != NULL; i++, item = item->next) {
+    const cJSON *list = gp_config_list(reader, key);
+    const cJSON *item = list == NULL ? NULL : list->child;
+    if (list != NULL && cJSON_GetArraySize(list) < plan->count) {
+        gp_argue_text(gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key), "what", key);
+        return;
+    }
+    for (int64_t i = 0; i < plan->count && list != NULL; i++, item = item->next) {
         gp_layer_kind *kind = &plan->of[i];
         double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
-        if (!(value >= 0 && value <= most)) {
+        if (!(value >= 0 && value <= most) || floor(value) != value) {
             gp_argue_text(gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key), "what", key);
             return;
         }
@@ -123,61 +128,103 @@ void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan) {
 }
 
 bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, bool *listed, int64_t count) {
-    const cJSON *list = gp_config_item(reader, key), *item = NULL;
+    const cJSON *list = gp_config_list(reader, key), *item = NULL;
     memset(listed, 0, (size_t)count * sizeof *listed);
-    if (!cJSON_IsArray(list)) return false;
+    if (list == NULL) return false;
     cJSON_ArrayForEach(item, list) {
-        double index = cJSON_IsNumber(item) ? item->valuedouble - (double)base : -1;
-        if (index >= 0 && index < (double)count) listed[(int64_t)index] = true;
+        double value = item->valuedouble, index = value - (double)base;
+        if (!cJSON_IsNumber(item) || floor(value) != value) {
+            gp_config_wrong_type(reader, key, "list");
+            return true;
+        }
+        if (!(index >= 0 && index < (double)count)) {
+            gp_config_out_of_range(reader, key, value, (double)base, (double)(base + count - 1));
+            return true;
+        }
+        listed[(int64_t)index] = true;
     }
     return true;
+}
+
+bool gp_plan_words(gp_config_reader *reader, const char *key, const char *const *words, const gp_layer_plan *plan,
+                   uint8_t found[GP_MAPPED_LAYERS]) {
+    const cJSON *list = gp_config_list(reader, key), *item = NULL;
+    int64_t layer = 0;
+    if (list == NULL) return false;
+    cJSON_ArrayForEach(item, list) {
+        const char *name = cJSON_IsString(item) ? item->valuestring : "";
+        uint8_t word = 0;
+        while (words[word] != NULL && strcmp(words[word], name) != 0) word++;
+        if (words[word] == NULL) {
+            gp_config_unsupported(reader, key, name);
+            return false;
+        }
+        if (layer < plan->count) found[layer] = word;
+        layer++;
+    }
+    if (layer >= plan->count) return true;
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
+    gp_argue_text(row, "what", key);
+    gp_argue_number(row, "value", (double)layer);
+    return false;
 }
 
 #define EXPERTS "num_local_experts|num_experts|n_routed_experts|moe_num_experts"
 #define CHOSEN "num_experts_per_tok|num_experts_per_token|moe_topk|moe_k|top_k_experts|moe_top_k|experts_per_token"
 #define SHARED "n_shared_experts|num_shared_experts|moe_num_shared_experts|num_shared_expert"
+enum { SHARED_MOST = 4096 };
 #define SHARED_FFN "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|shared_intermediate_size"
 
-/* Every layer's experts may be listed one by one (Hunyuan): the first stands for all. */
-static int64_t expert_number(gp_config_reader *reader, const char *key, int64_t minimum, int64_t fallback) {
+/* Every layer's experts may be listed one by one (Hunyuan), all alike. */
+static int64_t expert_number(gp_config_reader *reader, const char *key, int64_t minimum, int64_t fallback,
+                             const gp_layer_plan *plan) {
     const cJSON *item = gp_config_item(reader, key);
+    int64_t values[GP_MAPPED_LAYERS];
     if (!cJSON_IsArray(item)) return gp_config_whole(reader, key, minimum, fallback);
-    double value = cJSON_IsNumber(cJSON_GetArrayItem(item, 0)) ? cJSON_GetArrayItem(item, 0)->valuedouble : -1;
-    bool usable = value >= (double)minimum && value <= (double)GP_DIMENSION_MAX;
-    return usable ? (int64_t)value : fallback;
+    if (!gp_config_numbers(reader, key, minimum, GP_DIMENSION_MAX, plan->count, values)) return fallback;
+    for (int64_t i = 1; i < plan->count; i++) {
+        if (values[i] == values[0]) continue;
+        gp_config_unsupported(reader, key, "layers with unlike experts");
+        break;
+    }
+    return values[0];
 }
 
 /* Dense layers first, then experts in every `step`-th layer; the layers of mlp_only_layers stay dense. */
 static void place_experts(gp_config_reader *reader, gp_layer_plan *plan) {
+    static const char *const kinds[] = {"dense", "sparse", NULL};
     bool dense[GP_MAPPED_LAYERS];
+    uint8_t kind[GP_MAPPED_LAYERS];
+    int64_t frequency[GP_MAPPED_LAYERS];
     int64_t first = gp_config_whole(reader, "first_k_dense_replace|moe_layer_start_index|num_dense_layers", 0, 0);
     int64_t step = 1, sparse = gp_config_whole(reader, "decoder_sparse_step", 1, 0);
-    if (cJSON_IsNumber(gp_config_item(reader, "moe_layer_freq"))) {
-        step = gp_config_whole(reader, "moe_layer_freq", 1, 1);
-    }
+    bool each = cJSON_IsArray(gp_config_item(reader, "moe_layer_freq"));
+    if (each) each = gp_config_numbers(reader, "moe_layer_freq", 0, 1, plan->count, frequency);
+    else step = gp_config_whole(reader, "moe_layer_freq", 1, 1);
     gp_plan_listed(reader, "mlp_only_layers", 0, dense, plan->count);
-    const cJSON *types = gp_config_item(reader, "mlp_layer_types");
-    const cJSON *frequencies = gp_config_item(reader, "moe_layer_freq");
+    bool named = gp_plan_words(reader, "mlp_layer_types", kinds, plan, kind);
     for (int64_t i = 0; i < plan->count; i++) {
         bool moe = i >= first && i % step == 0 && !dense[i] && (sparse == 0 || (i + 1) % sparse == 0);
-        const cJSON *type = cJSON_GetArrayItem(types, (int)i), *frequency = cJSON_GetArrayItem(frequencies, (int)i);
-        if (cJSON_IsString(type)) moe = strcmp(type->valuestring, "dense") != 0;
-        if (cJSON_IsArray(frequencies) && cJSON_IsNumber(frequency)) moe = frequency->valuedouble > 0;
+        if (named) moe = kind[i] == 1;
+        if (each) moe = frequency[i] == 1;
         if (moe) plan->of[i].feed_forward = GP_FFN_MOE;
     }
 }
 
 bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
     gp_experts *experts = &shape->experts;
-    experts->count = gp_config_whole(reader, EXPERTS, 0, 0);
-    if (experts->count == 0) return false;
-    experts->topk = expert_number(reader, "moe_topk", 1, 0);
+    experts->topk = expert_number(reader, "moe_topk", 0, 0, plan);
+    if (experts->topk == 0) experts->topk = gp_config_whole(reader, CHOSEN, 0, 0);
+    /* Chosen experts are counted somewhere. */
+    experts->count = gp_config_whole(reader, EXPERTS, 0, experts->topk > 0 ? GP_REQUIRED : 0);
+    if (experts->count == 0 && experts->topk == 0) return false;
     if (experts->topk == 0) experts->topk = gp_config_whole(reader, CHOSEN, 1, GP_REQUIRED);
-    experts->ffn = expert_number(reader, "moe_intermediate_size", 1, shape->ffn);
+    experts->ffn = expert_number(reader, "moe_intermediate_size", 1, shape->ffn, plan);
     if (experts->ffn == 0) gp_config_whole(reader, "moe_intermediate_size", 1, GP_REQUIRED);
     bool listed = cJSON_IsArray(gp_config_item(reader, "num_shared_expert"));
-    int64_t shared = listed ? expert_number(reader, "num_shared_expert", 0, 0) : gp_config_whole(reader, SHARED, 0, 0);
-    if (shared > 4096) shared = 4096;
+    int64_t shared = listed ? expert_number(reader, "num_shared_expert", 0, 0, plan)
+                            : gp_config_within(reader, SHARED, 0, SHARED_MOST, 0);
+    if (shared > SHARED_MOST) shared = SHARED_MOST;
     experts->shared_ffn = gp_config_whole(reader, SHARED_FFN, 0, shared * experts->ffn);
     if (experts->topk > experts->count) {
         gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "num_experts_per_tok");
@@ -190,22 +237,24 @@ bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
 }
 
 void gp_plan_latent(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    static const char *const indexers[] = {"full", "shared", NULL};
     gp_latent *latent = &shape->latent;
     latent->q_lora = gp_config_whole(reader, "q_lora_rank", 0, 0);
     latent->kv_lora = gp_config_whole(reader, "kv_lora_rank", 1, GP_REQUIRED);
-    latent->nope = gp_config_whole(reader, "qk_nope_head_dim", 0, 128);
+    latent->nope = gp_config_whole(reader, "qk_nope_head_dim", 1, 128);
     latent->rope = gp_config_whole(reader, "qk_rope_head_dim", 0, 64);
     latent->value = gp_config_whole(reader, "v_head_dim", 1, 128);
-    latent->index_heads = gp_config_whole(reader, "index_n_heads", 0, 0);
+    bool sparse = strcmp(shape->model_type, "deepseek_v32") == 0 || strcmp(shape->model_type, "glm_moe_dsa") == 0;
+    latent->index_heads = gp_config_whole(reader, "index_n_heads", 1, sparse ? GP_REQUIRED : 0);
     latent->index_dim = gp_config_whole(reader, "index_head_dim", 1, 128);
-    latent->index_topk = gp_config_whole(reader, "index_topk", 0, 0);
+    latent->index_topk = gp_config_whole(reader, "index_topk", 1, sparse ? GP_REQUIRED : 0);
     shape->head_dim = latent->nope + latent->rope;
     shape->kv_heads = shape->heads;
-    const cJSON *types = gp_config_item(reader, "indexer_types");
+    uint8_t indexer[GP_MAPPED_LAYERS];
+    bool named = gp_plan_words(reader, "indexer_types", indexers, plan, indexer);
     for (int64_t i = 0; i < plan->count; i++) {
-        const cJSON *type = cJSON_GetArrayItem(types, (int)i);
         plan->of[i].attention = GP_ATTENTION_LATENT;
-        plan->of[i].without_index = cJSON_IsString(type) && strcmp(type->valuestring, "full") != 0;
+        plan->of[i].without_index = named && indexer[i] == 1;
     }
 }
 

@@ -23,7 +23,12 @@ void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shap
 bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan);
 /* One full layer after period - 1 sliding ones; the last of a period is the full one. */
 void gp_plan_windows(int64_t period, gp_attention other, gp_layer_plan *plan);
-/* Layers whose index (from `base`) is in the list under `key` get `attention`; false when there is no list. */
+/* Each layer's word in the list under `key` as its number among `words` (NULL at the end), at least as many as the plan
+ * has layers; false when there is no such list, or after a fault, as another word is one. */
+bool gp_plan_words(gp_config_reader *reader, const char *key, const char *const *words, const gp_layer_plan *plan,
+                   uint8_t found[GP_MAPPED_LAYERS]);
+/* Which layers' numbers, counted from `base`, are in the list under `key`; false when there is no list. A number that no
+ * layer has is a fault. */
 bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, bool *listed, int64_t count);
 
 /* Numbers that differ from layer to layer, in lists beside the model's own number: num_attention_heads_per_layer and so

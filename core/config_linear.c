@@ -13,11 +13,11 @@ static void make_recurrent(gp_layer_kind *kind, gp_recurrence recurrence) {
 
 /* The layers that `layer_types` does not name full attention, else all but one in `period`. */
 static void place_recurrent(gp_config_reader *reader, int64_t period, gp_recurrence recurrence, gp_layer_plan *plan) {
-    const cJSON *types = gp_config_item(reader, "layer_types");
+    static const char *const words[] = {"full_attention", "linear_attention", "conv", NULL};
+    uint8_t word[GP_MAPPED_LAYERS];
+    bool named = gp_plan_words(reader, "layer_types", words, plan, word);
     for (int64_t i = 0; i < plan->count; i++) {
-        const cJSON *type = cJSON_GetArrayItem(types, (int)i);
-        bool full = cJSON_IsString(type) ? strcmp(type->valuestring, "full_attention") == 0
-                                         : period > 0 && (i + 1) % period == 0;
+        bool full = named ? word[i] == 0 : period > 0 && (i + 1) % period == 0;
         if (!full) make_recurrent(&plan->of[i], recurrence);
     }
 }
@@ -45,18 +45,15 @@ void gp_rule_qwen3_next(gp_config_reader *reader, gp_shape *shape, gp_layer_plan
 
 /* MiniMax-01: lightning attention but for every eighth layer; attn_type_list has 1 for full attention. */
 void gp_rule_minimax(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
-    const cJSON *types = gp_config_item(reader, "attn_type_list");
+    int64_t full[GP_MAPPED_LAYERS];
     gp_state_space *ssm = &shape->recurrent;
     int64_t heads = shape->heads, head = shape->head_dim;
     ssm->inner = head > GP_DIMENSION_MAX / heads ? GP_DIMENSION_MAX : heads * head;
     ssm->state = head;
     ssm->heads = heads;
-    if (cJSON_IsArray(types)) {
+    if (gp_config_numbers(reader, "attn_type_list", 0, 1, plan->count, full)) {
         for (int64_t i = 0; i < plan->count; i++) {
-            const cJSON *type = cJSON_GetArrayItem(types, (int)i);
-            if (cJSON_IsNumber(type) && type->valuedouble == 0) {
-                make_recurrent(&plan->of[i], GP_RECURRENCE_LIGHTNING);
-            }
+            if (full[i] == 0) make_recurrent(&plan->of[i], GP_RECURRENCE_LIGHTNING);
         }
     } else {
         place_recurrent(reader, 2, GP_RECURRENCE_LIGHTNING, plan);
@@ -92,7 +89,7 @@ void gp_rule_kimi_linear(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
 static int64_t lfm2_width(gp_config_reader *reader, int64_t stated) {
     if (!gp_config_switch(reader, "block_auto_adjust_ff_dim", true)) return stated;
     double width = floor(2 * (double)stated / 3);
-    width = floor(gp_config_positive(reader, "block_ffn_dim_multiplier", 1) * width);
+    width = floor(gp_config_number(reader, "block_ffn_dim_multiplier", 0.001, 1000, 1) * width);
     int64_t multiple = gp_config_whole(reader, "block_multiple_of", 1, 256);
     double rounded = ceil(width / (double)multiple) * (double)multiple;
     return rounded >= 1 && rounded <= (double)GP_DIMENSION_MAX ? (int64_t)rounded : stated;

@@ -11,7 +11,7 @@ static void path_of(const gp_config_reader *reader, const char *key, char *path)
     if (length > room) length = room;
     memcpy(path, reader->path, length);
     if (key[0] != '\0' && length < room) {
-        path[length++] = '.';
+        if (length > 0) path[length++] = '.';
         size_t rest = strlen(key);
         if (rest > room - length) rest = room - length;
         memcpy(path + length, key, rest);
@@ -27,7 +27,7 @@ gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const cha
     return gp_diagnose(reader->diagnostics, code, path);
 }
 
-static void wrong_type(gp_config_reader *reader, const char *key, const char *expected) {
+void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char *expected) {
     gp_argue_text(gp_config_fault(reader, GP_CODE_WRONG_TYPE, key), "expected", expected);
 }
 
@@ -52,14 +52,38 @@ static const cJSON *next_item(const gp_config_reader *reader, const char **keys,
     return NULL;
 }
 
-static void out_of_range(gp_config_reader *reader, const char *key, double value, double minimum) {
+void gp_config_out_of_range(gp_config_reader *reader, const char *key, double value, double minimum, double maximum) {
     gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, key);
     gp_argue_number(row, "value", value);
     gp_argue_number(row, "min", minimum);
-    gp_argue_number(row, "max", (double)GP_DIMENSION_MAX);
+    gp_argue_number(row, "max", maximum);
 }
 
 int64_t gp_config_whole(gp_config_reader *reader, const char *keys, int64_t minimum, int64_t fallback) {
+    return gp_config_within(reader, keys, minimum, GP_DIMENSION_MAX, fallback);
+}
+
+/* The value of an item at `key` as a whole number; false after a fault. */
+static bool read_whole(gp_config_reader *reader, const char *key, const cJSON *item, double minimum, double maximum,
+                       int64_t *whole) {
+    double value = item->valuedouble;
+    if (!cJSON_IsNumber(item)) {
+        gp_config_wrong_type(reader, key, "integer");
+    } else if (!isfinite(value)) {
+        gp_config_fault(reader, GP_CODE_NOT_FINITE, key);
+    } else if (value < minimum || value > maximum) {
+        gp_config_out_of_range(reader, key, value, minimum, maximum);
+    } else if (floor(value) != value) {
+        gp_argue_number(gp_config_fault(reader, GP_CODE_NOT_A_WHOLE_NUMBER, key), "value", value);
+    } else {
+        *whole = (int64_t)value;
+        return true;
+    }
+    return false;
+}
+
+int64_t gp_config_within(gp_config_reader *reader, const char *keys, int64_t minimum, int64_t maximum,
+                         int64_t fallback) {
     char key[KEY_BYTES] = "", first[KEY_BYTES];
     size_t length = strcspn(keys, "|");
     memcpy(first, keys, length < KEY_BYTES ? length : KEY_BYTES - 1);
@@ -70,31 +94,50 @@ int64_t gp_config_whole(gp_config_reader *reader, const char *keys, int64_t mini
         gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, first), "what", first);
         return minimum;
     }
-    double value = item->valuedouble;
-    if (!cJSON_IsNumber(item)) {
-        wrong_type(reader, key, "integer");
-    } else if (!isfinite(value)) {
-        gp_config_fault(reader, GP_CODE_NOT_FINITE, key);
-    } else if (value < (double)minimum || value > (double)GP_DIMENSION_MAX) {
-        out_of_range(reader, key, value, (double)minimum);
-    } else if (floor(value) != value) {
-        gp_argue_number(gp_config_fault(reader, GP_CODE_NOT_A_WHOLE_NUMBER, key), "value", value);
-    } else {
-        return (int64_t)value;
-    }
-    return minimum;
+    int64_t whole = minimum;
+    read_whole(reader, key, item, (double)minimum, (double)maximum, &whole);
+    return whole;
 }
 
-double gp_config_positive(gp_config_reader *reader, const char *key, double fallback) {
+const cJSON *gp_config_list(gp_config_reader *reader, const char *key) {
+    const cJSON *item = gp_config_item(reader, key);
+    if (item == NULL || cJSON_IsArray(item)) return item;
+    gp_config_wrong_type(reader, key, "list");
+    return NULL;
+}
+
+bool gp_config_numbers(gp_config_reader *reader, const char *key, int64_t minimum, int64_t maximum, int64_t count,
+                       int64_t *values) {
+    const cJSON *list = gp_config_list(reader, key), *item = NULL;
+    int64_t read = 0, value = 0;
+    if (list == NULL) return false;
+    cJSON_ArrayForEach(item, list) {
+        if (!read_whole(reader, key, item, (double)minimum, (double)maximum, &value)) return false;
+        if (read < count) values[read] = value;
+        read++;
+    }
+    if (read == count) return true;
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
+    gp_argue_text(row, "what", key);
+    gp_argue_number(row, "value", (double)read);
+    return false;
+}
+
+void gp_config_check_object(gp_config_reader *reader, const char *key) {
+    const cJSON *item = gp_config_item(reader, key);
+    if (item != NULL && !cJSON_IsObject(item)) gp_config_wrong_type(reader, key, "object");
+}
+
+double gp_config_number(gp_config_reader *reader, const char *key, double minimum, double maximum, double fallback) {
     const cJSON *item = gp_config_item(reader, key);
     if (item == NULL) return fallback;
     double value = item->valuedouble;
     if (!cJSON_IsNumber(item)) {
-        wrong_type(reader, key, "number");
+        gp_config_wrong_type(reader, key, "number");
     } else if (!isfinite(value)) {
         gp_config_fault(reader, GP_CODE_NOT_FINITE, key);
-    } else if (value <= 0 || value > (double)GP_DIMENSION_MAX) {
-        out_of_range(reader, key, value, 0);
+    } else if (value < minimum || value > maximum) {
+        gp_config_out_of_range(reader, key, value, minimum, maximum);
     } else {
         return value;
     }
@@ -105,7 +148,7 @@ bool gp_config_switch(gp_config_reader *reader, const char *key, bool fallback) 
     const cJSON *item = gp_config_item(reader, key);
     if (item == NULL) return fallback;
     if (cJSON_IsBool(item)) return cJSON_IsTrue(item);
-    wrong_type(reader, key, "boolean");
+    gp_config_wrong_type(reader, key, "boolean");
     return fallback;
 }
 
@@ -113,7 +156,7 @@ const char *gp_config_text(gp_config_reader *reader, const char *key) {
     const cJSON *item = gp_config_item(reader, key);
     if (item == NULL) return NULL;
     if (cJSON_IsString(item)) return item->valuestring;
-    wrong_type(reader, key, "text");
+    gp_config_wrong_type(reader, key, "text");
     return NULL;
 }
 
@@ -121,7 +164,7 @@ gp_config_reader gp_config_inside(gp_config_reader *reader, const char *key, cha
     path_of(reader, key, path);
     const cJSON *item = gp_config_item(reader, key);
     if (item != NULL && !cJSON_IsObject(item)) {
-        wrong_type(reader, key, "object");
+        gp_config_wrong_type(reader, key, "object");
         item = NULL;
     }
     return (gp_config_reader){item, path, reader->diagnostics, true, true};

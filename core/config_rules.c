@@ -40,7 +40,7 @@ void gp_rule_falcon(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *pl
 void gp_rule_mpt(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
     (void)plan;
     char path[GP_PATH_BYTES];
-    double ratio = gp_config_positive(reader, "expansion_ratio", 4);
+    double ratio = gp_config_number(reader, "expansion_ratio", 0.001, 1000, 4);
     double ffn = floor(ratio * (double)shape->hidden);
     if (ffn >= 1 && ffn <= (double)GP_DIMENSION_MAX) shape->ffn = (int64_t)ffn;
     bool bias = !gp_config_switch(reader, "no_bias", true);
@@ -126,7 +126,7 @@ void gp_rule_nas(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan)
     const cJSON *blocks = gp_config_item(reader, "block_configs"), *block = NULL;
     int64_t layer = 0, hidden = shape->hidden;
     cJSON_ArrayForEach(block, blocks) {
-        if (layer == plan->count) break;
+        if (layer == plan->count || !cJSON_IsObject(block)) break;
         gp_layer_kind *kind = &plan->of[layer++];
         bool attention_linear, ffn_linear;
         const cJSON *attention = cJSON_GetObjectItemCaseSensitive(block, "attention");

@@ -13,7 +13,7 @@ enum { WIDEST = 1 << 16, LARGEST_IMAGE = 1 << 13, MOST = 1 << 8 };
 
 /* Numbers of a tower have bounds of their own, so that no product of them leaves 64 bits. */
 static int64_t bounded(gp_config_reader *vision, const char *keys, int64_t minimum, int64_t fallback, int64_t largest) {
-    int64_t value = gp_config_whole(vision, keys, minimum, fallback);
+    int64_t value = gp_config_within(vision, keys, minimum, largest, fallback);
     if (value <= largest) return value;
     gp_config_unsupported(vision, "", "vision_config");
     return minimum;
@@ -48,8 +48,10 @@ static int64_t qwen_vision(gp_config_reader *vision, tower *t) {
     int64_t positions = bounded(vision, "num_position_embeddings", 1, 2304, WIDEST);
     int64_t output = bounded(vision, "out_hidden_size", 1, t->output, WIDEST), wide = merge * merge * h;
     int64_t merger = wide * wide + wide + wide * output + output;
-    int64_t deep = cJSON_GetArraySize(gp_config_item(vision, "deepstack_visual_indexes"));
-    if (deep > t->layers) deep = t->layers;
+    bool listed[MOST];
+    int64_t deep = 0;
+    gp_plan_listed(vision, "deepstack_visual_indexes", 0, listed, t->layers);
+    for (int64_t i = 0; i < t->layers; i++) deep += listed[i];
     int64_t around = 3 * frames * t->patch * t->patch * h + h + positions * h;
     return t->layers * encoder_layer(h, t->ffn) + around + merger + 2 * h + deep * (merger + 2 * wide);
 }
@@ -78,7 +80,7 @@ static int64_t mllama_vision(gp_config_reader *vision, tower *t) {
     int64_t tiles = bounded(vision, "max_num_tiles", 1, 4, MOST);
     int64_t global = bounded(vision, "num_global_layers", 0, 8, MOST);
     int64_t output = bounded(vision, "vision_output_dim", 1, 7680, WIDEST);
-    int64_t ratios = cJSON_GetArraySize(gp_config_item(vision, "supported_aspect_ratios"));
+    int64_t ratios = cJSON_GetArraySize(gp_config_list(vision, "supported_aspect_ratios"));
     if (ratios == 0 || ratios > MOST) ratios = 8;
     int64_t layer = encoder_layer(h, t->ffn) - 4 * h;
     int64_t positions = rows * h + (ratios + 1) * tiles * rows * h + 1, tile_tables = 2 * ((ratios + 1) * tiles * h + 1);
@@ -158,6 +160,7 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
     char path[GP_PATH_BYTES];
     const cJSON *type = gp_config_item(reader, "model_type");
     if (strcmp(shape->model_type, "gemma3n_text") == 0 && gemma3n_towers(reader, shape)) return;
+    gp_config_check_object(reader, "audio_config");
     if (cJSON_IsObject(gp_config_item(reader, "audio_config"))) {
         if (strcmp(shape->model_type, "gemma4_text") == 0) gemma4_audio(reader, shape);
         else shape->incomplete = true;
@@ -165,6 +168,7 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
     if (gp_config_item(reader, "img_processor") != NULL || gp_config_item(reader, "embd_layer") != NULL) {
         shape->incomplete = true; /* Phi-3 Vision and its kin */
     }
+    gp_config_check_object(reader, "vision_config");
     if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) return;
     gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
     size_t i = 0, known = sizeof towers / sizeof towers[0];

@@ -28,6 +28,8 @@ void gp_rule_windows(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
         period = gp_config_whole(reader, "sliding_window_pattern", 1, period);
     } else if (cJSON_IsString(stated) && stated->valuestring[0] != '\0') {
         period = (int64_t)strlen(stated->valuestring); /* EXAONE 4: "LLLG" */
+    } else if (stated != NULL) {
+        gp_config_wrong_type(reader, "sliding_window_pattern", "integer");
     }
     if (shape->sliding_window > 0) gp_plan_windows(period, GP_ATTENTION_SLIDING, plan);
     shape->qk_norm = gp_config_switch(reader, "use_qk_norm", shape->qk_norm);
@@ -75,7 +77,7 @@ void gp_rule_mllama(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *pl
 /* T5: an encoder of as many layers before the decoder, whose layers attend to it as well. Each stack has a table of
  * relative positions and a final norm. */
 void gp_rule_t5(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
-    int64_t encoder = shape->layers, decoder = gp_config_whole(reader, "num_decoder_layers", 1, encoder);
+    int64_t encoder = shape->layers, decoder = gp_config_within(reader, "num_decoder_layers", 1, GP_LAYERS_MAX, encoder);
     const char *form = gp_config_text(reader, "feed_forward_proj");
     shape->gated_ffn = form != NULL && strncmp(form, "gated", 5) == 0;
     shape->layers = encoder + decoder;
@@ -100,18 +102,18 @@ void gp_rule_gemma3n(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     int64_t rows = gp_config_whole(reader, "vocab_size_per_layer_input", 1, 262144);
     int64_t laurel = gp_config_whole(reader, "laurel_rank", 1, 64);
     int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 15);
-    const cJSON *widths = gp_config_item(reader, "intermediate_size");
+    int64_t widths[GP_MAPPED_LAYERS];
     bool usual = streams <= 64 && width <= 65536 && laurel <= 65536 && hidden <= 65536 && rows <= 1 << 24;
     if (!usual || shape->layers > GP_MAPPED_LAYERS) {
         gp_config_unsupported(reader, "altup_num_inputs", "gemma3n");
         return;
     }
     gp_rule_windows(reader, shape, plan);
+    bool listed = cJSON_IsArray(gp_config_item(reader, "intermediate_size")) &&
+                  gp_config_numbers(reader, "intermediate_size", 1, GP_DIMENSION_MAX, plan->count, widths);
+    if (listed) shape->ffn = widths[0];
     for (int64_t i = 0; i < plan->count; i++) {
-        const cJSON *one = cJSON_GetArrayItem(widths, (int)i);
-        bool given = cJSON_IsNumber(one) && one->valuedouble >= 1 && one->valuedouble <= (double)GP_DIMENSION_MAX;
-        if (given) plan->of[i].ffn = (int64_t)one->valuedouble;
-        if (given && shape->ffn == 0) shape->ffn = plan->of[i].ffn;
+        if (listed) plan->of[i].ffn = widths[i];
         plan->of[i].extra_params = 2 * hidden + streams * streams * (streams + 1) + hidden * streams +
                                    2 * laurel * hidden + hidden + 2 * width * hidden + hidden;
         if (i >= plan->count - sharing) plan->of[i].shares_kv = plan->of[i].keeps_projections = true;

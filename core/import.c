@@ -5,12 +5,17 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "config.h"
-#include "format.h"
 #include "looks_like.h"
-#include "model.h"
 #include "quantity.h"
 #include "text.h"
+
+void gp_import_pass_on(const gp_diagnostics *faults, const char *name, gp_diagnostics *to) {
+    for (int i = 0; i < faults->count; i++) {
+        gp_diagnostic *row = gp_diagnose(to, faults->rows[i].code, "");
+        *row = faults->rows[i];
+        gp_file_path(name, faults->rows[i].path, row->path);
+    }
+}
 
 void gp_import_add(gp_import_sum *sum, uint64_t tensors, uint64_t params, uint64_t bytes) {
     sum->tensors = gp_add(sum->tensors, tensors);
@@ -31,12 +36,6 @@ gp_import_sum *gp_import_type(gp_import *import, const char *name) {
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-/* JSON is read whole. */
-static bool is_whole(gp_import_file *file) {
-    uint64_t length = file->size == GP_SIZE_UNKNOWN ? gp_add(file->length, 1) : file->size;
-    return gp_file_has(file, length);
-}
-
 static void read_file(gp_import_state *state, gp_import_file *file) {
     const uint64_t enough_to_judge = 512;
     gp_looks looks = gp_looks_like(file->bytes, (size_t)file->length);
@@ -49,13 +48,10 @@ static void read_file(gp_import_state *state, gp_import_file *file) {
     case GP_LOOKS_SAFETENSORS:
         if (gp_safetensors_read(file, &state->headers)) state->header_count++;
         return;
-    case GP_LOOKS_JSON:
-        if (is_whole(file)) gp_import_json(state, file);
-        return;
+    case GP_LOOKS_JSON: gp_import_json(state, file); return;
     case GP_LOOKS_OTHER: break;
     }
-    file->faulty = true;
-    gp_argue_text(gp_diagnose(state->faults, GP_CODE_FILE_UNKNOWN, file->name), "looks", looks.word);
+    gp_argue_text(gp_file_fault(file, GP_CODE_FILE_UNKNOWN, ""), "looks", looks.word);
 }
 
 static bool read_files(gp_import_state *state, gp_import_part *parts, int count) {
@@ -72,7 +68,7 @@ static bool read_files(gp_import_state *state, gp_import_part *parts, int count)
 
 /* ---- Together ---------------------------------------------------------------------------------------------------- */
 
-/* "-00002-of-00003" in a name: the number and the count, as 64-bit numbers of up to five digits. */
+/* "-00002-of-00003" in a name, and "-00002-of-000163" as DeepSeek writes it: the number and the count. */
 static bool split_name(const char *name, int *number, int *count) {
     const char *mark = strstr(name, "-of-");
     if (mark == NULL || mark - name < 6) return false;
@@ -82,8 +78,8 @@ static bool split_name(const char *name, int *number, int *count) {
         *number = *number * 10 + (*at - '0');
     }
     int digits = 0;
-    for (const char *at = mark + 4; gp_is_digit(*at) && digits < 5; at++, digits++) *count = *count * 10 + (*at - '0');
-    return digits == 5 && *number >= 1 && *number <= *count && *count <= GP_IMPORT_PARTS_MAX;
+    for (const char *at = mark + 4; gp_is_digit(*at) && digits < 7; at++, digits++) *count = *count * 10 + (*at - '0');
+    return (digits == 5 || digits == 6) && *number >= 1 && *number <= *count && *count <= GP_IMPORT_PARTS_MAX;
 }
 
 /* Error row when parts of a split are not among the files: "2, 3". */
@@ -109,17 +105,20 @@ static bool check_split(gp_import_state *state, const char *name) {
 }
 
 static bool check_header_split(gp_import_state *state, const gp_import_part *parts, int count) {
+    const char *first = NULL;
     for (int i = 0; i < count; i++) {
         int number = 0, of = 0;
         if (!split_name(parts[i].name, &number, &of)) continue;
-        if (state->split_count != 0 && state->split_count != of) {
+        bool other = state->split_count != 0 && state->split_count != of;
+        if (other || state->split_seen[number - 1] != 0) {
             gp_diagnose(state->faults, GP_CODE_FILES_CONFLICT, parts[i].name);
             return false;
         }
         state->split_count = of;
         state->split_seen[number - 1] = 1;
+        if (first == NULL) first = parts[i].name;
     }
-    return check_split(state, parts[0].name);
+    return check_split(state, first);
 }
 
 /* Types that hold one parameter in an element, in a model without packed weights. */
@@ -165,43 +164,6 @@ static void take_index(gp_import_state *state) {
     if (import->bytes % width == 0) import->params = import->bytes / width;
 }
 
-/* Parameters of the config, or a warning that this version does not plan it. */
-static void count_config(gp_import_state *state, const char *path) {
-    gp_import *import = state->import;
-    gp_model *model = calloc(1, sizeof *model);
-    gp_diagnostics *faults = malloc(sizeof *faults);
-    if (model != NULL && faults != NULL) {
-        gp_diagnostics_clear(faults);
-        if (gp_config_read(import->config, "model.config", &model->shape, faults)) {
-            gp_model_count(NULL, model);
-            import->computed_params = model->total_params <= GP_EXACT_MAX ? model->total_params : 0;
-            /* Packed weights whose config does not say so: their bytes count, not a number of parameters from them. */
-            uint64_t least = import->computed_params / 10 * 9;
-            if (import->kind == GP_IMPORT_INDEX && import->params < least) import->params = 0;
-            model->stated_params = (double)import->params;
-            gp_model_warn(model, state->faults);
-        } else {
-            gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_STRUCTURE_NOT_READ, path);
-            /* Without a model_type the file is all there is to name. */
-            gp_argue_text(row, "value", import->architecture[0] != '\0' ? import->architecture : "config.json");
-        }
-    }
-    free(model);
-    free(faults);
-}
-
-static void check_format(gp_import_state *state, const char *path) {
-    gp_format scratch;
-    gp_quantization *stored = &state->import->quantization;
-    bool known = stored->format[0] != '\0' && gp_format_find(stored->format, &scratch) != NULL;
-    bool told = strncmp(stored->format, "gguf:type ", 10) == 0;
-    if (known || told) return;
-    /* A name that the formats do not have still labels weights whose bytes are known. */
-    const char *name = stored->format[0] != '\0' ? stored->format : stored->method;
-    gp_argue_text(gp_diagnose(state->faults, GP_CODE_FORMAT_NOT_NAMED, path), "value", name);
-    if (stored->format[0] == '\0') gp_text_copy(stored->format, sizeof stored->format, name, strlen(name));
-}
-
 static bool put_together(gp_import_state *state, const gp_import_part *parts, int count) {
     gp_import *import = state->import;
     bool other = state->header_count > 0 || state->has_index;
@@ -224,9 +186,13 @@ static bool put_together(gp_import_state *state, const gp_import_part *parts, in
     }
     if (import->quantization.format[0] == '\0' && import->quantization.method[0] == '\0')
         gp_text_copy(import->quantization.format, sizeof import->quantization.format, "bf16", 4);
-    if (import->config != NULL) count_config(state, parts[0].name);
-    else gp_diagnose(state->faults, GP_CODE_STRUCTURE_MISSING, parts[0].name);
-    check_format(state, parts[0].name);
+    if (import->config == NULL && import->bytes == 0) {
+        gp_diagnose(state->faults, GP_CODE_FILE_ALONE, parts[0].name);
+        return false;
+    }
+    if (import->config == NULL) gp_diagnose(state->faults, GP_CODE_STRUCTURE_MISSING, parts[0].name);
+    else if (!gp_import_count(state, parts[0].name)) return false;
+    gp_import_check_format(state, parts[0].name);
     return true;
 }
 
@@ -242,9 +208,11 @@ bool gp_import_read(gp_import_part *parts, int count, const char *name, gp_impor
     state->import = import;
     state->faults = faults;
     if (name != NULL) gp_text_copy(import->name, sizeof import->name, name, strlen(name));
-    bool good = read_files(state, parts, count) && put_together(state, parts, count);
+    bool whole = read_files(state, parts, count), good = whole && put_together(state, parts, count);
+    /* A config beside a faulty file: its faults are told with those of the file. */
+    if (!whole && import->config != NULL && gp_has_errors(faults)) gp_import_count(state, parts[0].name);
     free(state);
-    return good;
+    return good && !gp_has_errors(faults);
 }
 
 void gp_import_release(gp_import *import) {

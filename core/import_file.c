@@ -1,11 +1,32 @@
 #include "import_file.h"
 
+#include <string.h>
+
 #include "quantity.h"
+#include "text.h"
+
+void gp_file_path(const char *name, const char *key, char path[GP_PATH_BYTES]) {
+    enum { NAME_LEAST = 24 };
+    size_t room = GP_PATH_BYTES, length = strlen(key);
+    if (length > 0) room = room > length + 2 + NAME_LEAST ? room - length - 2 : NAME_LEAST;
+    gp_text_copy(path, room, name, strlen(name));
+    if (length == 0) return;
+    char tail[GP_PATH_BYTES];
+    gp_text_join(tail, sizeof tail, ": ", key);
+    size_t used = strlen(path);
+    gp_text_copy(path + used, GP_PATH_BYTES - used, tail, strlen(tail));
+}
+
+gp_diagnostic *gp_file_fault(gp_import_file *file, gp_code code, const char *key) {
+    char path[GP_PATH_BYTES];
+    gp_file_path(file->name, key, path);
+    file->faulty = true;
+    return gp_diagnose(file->faults, code, path);
+}
 
 void gp_file_damage(gp_import_file *file, const char *damage, uint64_t offset) {
     if (!gp_file_good(file)) return;
-    file->faulty = true;
-    gp_diagnostic *row = gp_diagnose(file->faults, GP_CODE_FILE_DAMAGED, file->name);
+    gp_diagnostic *row = gp_file_fault(file, GP_CODE_FILE_DAMAGED, "");
     gp_argue_text(row, "damage", damage);
     gp_argue_number(row, "offset", (double)offset);
 }
@@ -14,8 +35,7 @@ void gp_file_damage(gp_import_file *file, const char *damage, uint64_t offset) {
 static void ask(gp_import_file *file, uint64_t least) {
     uint64_t more = 2 * file->length < least ? least : 2 * file->length;
     if (least > GP_IMPORT_HEADER_MAX) {
-        file->faulty = true;
-        gp_diagnostic *row = gp_diagnose(file->faults, GP_CODE_FILE_HEADER_TOO_LONG, file->name);
+        gp_diagnostic *row = gp_file_fault(file, GP_CODE_FILE_HEADER_TOO_LONG, "");
         gp_argue_number(row, "max_bytes", (double)GP_IMPORT_HEADER_MAX);
         return;
     }

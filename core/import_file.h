@@ -30,6 +30,12 @@ typedef struct {
 /* True when reading can go on. */
 static inline bool gp_file_good(const gp_import_file *file) { return file->need == 0 && !file->faulty; }
 
+/* Path of a fault inside a file, "config.json: hidden_size": the name, cut where the key leaves it no room; the name alone
+ * for the key "". */
+void gp_file_path(const char *name, const char *key, char path[GP_PATH_BYTES]);
+/* Error row at a key of the file, which reads no further; returned for gp_argue_* calls. */
+gp_diagnostic *gp_file_fault(gp_import_file *file, gp_code code, const char *key);
+
 /* Error row FILE_DAMAGED: a word of the group DAMAGE in messages.def and the place. The first one counts. */
 void gp_file_damage(gp_import_file *file, const char *damage, uint64_t offset);
 

@@ -7,6 +7,7 @@
 #include "import.h"
 #include "json_cursor.h"
 #include "json_scan.h"
+#include "quantity.h"
 #include "text.h"
 
 /* Longest config: with the rest of a job it must fit into a request. */
@@ -43,40 +44,42 @@ static int find_sign(gp_json_cursor cursor) {
 }
 
 static void refuse(gp_import_file *file, const char *word) {
-    file->faulty = true;
-    gp_argue_text(gp_diagnose(file->faults, GP_CODE_FILE_UNKNOWN, file->name), "looks", word);
+    gp_argue_text(gp_file_fault(file, GP_CODE_FILE_UNKNOWN, ""), "looks", word);
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
-/* Python writes numbers that JSON does not have. Outside of texts they become null and blanks, in place. */
-static void replace_infinities(char *text, size_t length) {
-    static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
+/* A copy whose NaN and infinities, which Python writes and JSON does not have, are numbers too large to be finite; NULL
+ * when memory ran out. */
+static char *as_plain_json(const char *text, size_t length, size_t *plain_length) {
+    static const char large[] = "1e999";
+    /* The shortest such word is NaN. */
+    char *plain = malloc(length + (length / 3 + 1) * (sizeof large - 1 - 3) + 1);
     bool inside = false;
-    for (size_t at = 0; at < length; at++) {
+    size_t to = 0;
+    for (size_t at = 0; plain != NULL && at < length; at++) {
         if (text[at] == '"') inside = !inside;
-        if (inside && text[at] == '\\') at++;
-        if (inside) continue;
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-            size_t size = strlen(words[i]);
-            if (size > length - at || memcmp(text + at, words[i], size) != 0) continue;
-            /* There is no room for "null" in place of "NaN". */
-            memset(text + at, ' ', size);
-            memcpy(text + at, size >= 4 ? "null" : "0", size >= 4 ? 4 : 1);
-            at += size - 1;
-            break;
+        size_t word = inside || (text[at] != 'N' && text[at] != 'I') ? 0 : text[at] == 'N' ? 3 : 8;
+        if (word > 0) {
+            memcpy(plain + to, large, sizeof large - 1);
+            to += sizeof large - 1;
+            at += word - 1;
+            continue;
         }
+        plain[to++] = text[at];
+        if (inside && text[at] == '\\') plain[to++] = text[++at];
     }
+    *plain_length = to;
+    return plain;
 }
 
 /* False after an error row. */
 static bool is_json(gp_import_file *file, const char *text, size_t length) {
     size_t offset = gp_utf8_prefix(text, length);
     gp_code fault = GP_CODE_INVALID_UTF8;
-    if (offset == length) fault = gp_json_scan_up_to(text, length, 24 * GP_IMPORT_ENTRIES_MAX, &offset);
+    if (offset == length) fault = gp_json_scan_file(text, length, 24 * GP_IMPORT_ENTRIES_MAX, &offset);
     if (fault == GP_CODE_COUNT) return true;
-    file->faulty = true;
-    gp_diagnostic *row = gp_diagnose(file->faults, fault, file->name);
+    gp_diagnostic *row = gp_file_fault(file, fault, "");
     if (fault == GP_CODE_NESTED_TOO_DEEPLY) {
         gp_argue_number(row, "max", GP_JSON_DEPTH_MAX);
     } else if (fault == GP_CODE_TOO_MANY_VALUES) {
@@ -125,40 +128,40 @@ static bool drop_repeats(cJSON *tree) {
     return done;
 }
 
+/* Faults of the settings become those of the file. */
+static void read_quantization(gp_import_file *file, const cJSON *tree, gp_quantization *to) {
+    gp_diagnostics *faults = malloc(sizeof *faults);
+    if (faults == NULL) {
+        gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
+        return;
+    }
+    gp_diagnostics_clear(faults);
+    gp_quantization_read(tree, to, faults);
+    gp_import_pass_on(faults, file->name, file->faults);
+    free(faults);
+}
+
 /* hf_quant_config.json beside a config that says nothing of how it is quantised. */
 static void take_quantization(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
     cJSON *tree = cJSON_ParseWithLength(text, length);
-    if (tree == NULL) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
-        return;
-    }
-    gp_quantization_read(tree, &state->beside);
+    if (tree == NULL) gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
+    else read_quantization(file, tree, &state->beside);
     cJSON_Delete(tree);
 }
 
 static void take_config(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
     gp_import *import = state->import;
-    size_t offset = 0;
-    bool bounded = gp_json_scan(text, length, &offset) == GP_CODE_COUNT;
-    if (!bounded) {
-        file->faulty = true;
-        gp_argue_number(gp_diagnose(file->faults, GP_CODE_TOO_MANY_VALUES, file->name), "max", GP_JSON_VALUES_MAX);
-        return;
-    }
     if (import->config != NULL) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_FILES_CONFLICT, file->name);
+        gp_file_fault(file, GP_CODE_FILES_CONFLICT, "");
         return;
     }
     import->config = cJSON_ParseWithLength(text, length);
     if (import->config == NULL || !drop_repeats(import->config)) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
+        gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
         return;
     }
-    drop_repeats(import->config);
-    gp_quantization_read(import->config, &import->quantization);
+    state->config_name = file->name;
+    read_quantization(file, import->config, &import->quantization);
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(import->config, "model_type");
     const char *name = cJSON_IsString(type) ? type->valuestring : "";
     gp_text_copy(import->architecture, sizeof import->architecture, name, strlen(name));
@@ -166,51 +169,50 @@ static void take_config(gp_import_state *state, gp_import_file *file, const char
     if (import->kind == GP_IMPORT_NONE) import->kind = GP_IMPORT_CONFIG;
 }
 
+/* Files that are made into a tree: of bounded length and count of values. */
+static void take_tree(gp_import_state *state, gp_import_file *file, bool quantization) {
+    const char *text = (const char *)file->bytes;
+    size_t length = (size_t)file->length, offset = 0, plain_length = 0;
+    if (length > CONFIG_BYTES_MAX) {
+        gp_argue_number(gp_file_fault(file, GP_CODE_FILE_HEADER_TOO_LONG, ""), "max_bytes", CONFIG_BYTES_MAX);
+        return;
+    }
+    if (gp_json_scan_file(text, length, GP_JSON_VALUES_MAX, &offset) != GP_CODE_COUNT) {
+        gp_argue_number(gp_file_fault(file, GP_CODE_TOO_MANY_VALUES, ""), "max", GP_JSON_VALUES_MAX);
+        return;
+    }
+    char *plain = as_plain_json(text, length, &plain_length);
+    if (plain == NULL) gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
+    else if (quantization) take_quantization(state, file, plain, plain_length);
+    else take_config(state, file, plain, plain_length);
+    free(plain);
+}
+
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static void take_index(gp_import_state *state, gp_import_file *file) {
-    if (state->has_index) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_FILES_CONFLICT, file->name);
-    } else {
-        state->has_index = gp_safetensors_read_index(file, &state->index);
-    }
+    if (state->has_index) gp_file_fault(file, GP_CODE_FILES_CONFLICT, "");
+    else state->has_index = gp_safetensors_read_index(file, &state->index);
 }
 
-static void judge(gp_import_state *state, gp_import_file *file, const char *text, size_t length) {
-    if (!is_json(file, text, length)) return;
-    gp_json_cursor cursor = {text, text + length};
-    while (cursor.at < cursor.end && strchr("\xef\xbb\xbf \t\r\n", *cursor.at) != NULL) cursor.at++;
+static void judge(gp_import_state *state, gp_import_file *file, gp_json_cursor cursor) {
     int sign = find_sign(cursor);
     const char *word = sign < SIGN_COUNT ? signs[sign].word : "json";
-    if (word[0] != '\0') {
-        refuse(file, word);
-    } else if (sign == 0) {
-        take_index(state, file);
-    } else if (length > CONFIG_BYTES_MAX) {
-        file->faulty = true;
-        gp_argue_number(gp_diagnose(file->faults, GP_CODE_FILE_HEADER_TOO_LONG, file->name), "max_bytes", CONFIG_BYTES_MAX);
-    } else if (strcmp(signs[sign].key, "quantization") == 0) {
-        take_quantization(state, file, text, length);
-    } else {
-        take_config(state, file, text, length);
-    }
+    if (word[0] != '\0') refuse(file, word);
+    else if (sign == 0) take_index(state, file);
+    else take_tree(state, file, strcmp(signs[sign].key, "quantization") == 0);
+}
+
+/* JSON is read whole. */
+static bool is_whole(gp_import_file *file) {
+    return gp_file_has(file, file->size == GP_SIZE_UNKNOWN ? gp_add(file->length, 1) : file->size);
 }
 
 void gp_import_json(gp_import_state *state, gp_import_file *file) {
-    size_t length = (size_t)file->length;
-    if (length > CONFIG_BYTES_MAX) {
-        judge(state, file, (const char *)file->bytes, length);
-        return;
-    }
-    char *text = malloc(length + 1);
-    if (text == NULL) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
-        return;
-    }
-    memcpy(text, file->bytes, length);
-    replace_infinities(text, length);
-    judge(state, file, text, length);
-    free(text);
+    const char *text = (const char *)file->bytes;
+    gp_json_cursor cursor = {text, text + file->length};
+    while (cursor.at < cursor.end && strchr("\xef\xbb\xbf \t\r\n", *cursor.at) != NULL) cursor.at++;
+    /* No list is read, however long it is. */
+    if (gp_json_kind(&cursor) == '[') refuse(file, "json");
+    else if (is_whole(file) && is_json(file, text, (size_t)file->length)) judge(state, file, cursor);
 }

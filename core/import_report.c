@@ -36,6 +36,7 @@ static void write_facts(gp_writer *writer, const gp_import *import) {
     gp_write_known(writer, "tensors", (double)import->tensors);
     gp_write_known(writer, "params", (double)import->params);
     gp_write_known(writer, "computed_params", (double)import->computed_params);
+    gp_write_known(writer, "prediction_params", (double)import->prediction_params);
     gp_write_known(writer, "bytes", (double)import->bytes);
     gp_write_open(writer, "types", '[');
     for (int i = 0; i < import->type_count; i++) write_sum(writer, "type", import->types[i].name, &import->types[i]);

@@ -1,5 +1,8 @@
 #include "json_cursor.h"
 
+#include <math.h>
+
+#include "decimal.h"
 #include "text.h"
 
 static void skip_blanks(gp_json_cursor *cursor) {
@@ -85,11 +88,23 @@ bool gp_json_read_whole(gp_json_cursor *cursor, uint64_t *value) {
         if (*value > (UINT64_MAX - digit) / 10) return false;
         *value = *value * 10 + digit;
     }
-    /* Some writers give a total as 1.4e10 or 14000000000.0; only the latter is taken. */
     if (start < cursor->at && *start == '.') {
         start++;
         while (start < cursor->at && *start == '0') start++;
     }
     while (start < cursor->at && (*start == ' ' || *start == '\n' || *start == '\r' || *start == '\t')) start++;
     return start == cursor->at;
+}
+
+bool gp_json_read_number(gp_json_cursor *cursor, double *value) {
+    const char *start = cursor->at;
+    char kind = gp_json_kind(cursor);
+    bool word = kind == 'N' || kind == 'I' || (kind == '-' && cursor->end - start > 1 && start[1] == 'I');
+    gp_json_skip(cursor);
+    *value = INFINITY;
+    if (word) return true;
+    if (kind != '-' && !gp_is_digit(kind)) return false;
+    /* Something always follows the value of a member: the text is not read beyond its end. */
+    *value = gp_decimal_read(start, NULL);
+    return true;
 }

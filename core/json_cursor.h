@@ -1,5 +1,5 @@
 /* json_cursor.h: walks JSON text in place, without a tree: for headers and indexes with many thousand members. The text
- * must have passed gp_json_scan_up_to: nothing is checked again. */
+ * must have passed gp_json_scan_file: nothing is checked again. */
 #ifndef GP_JSON_CURSOR_H
 #define GP_JSON_CURSOR_H
 
@@ -31,5 +31,8 @@ void gp_json_skip(gp_json_cursor *cursor);
 /* The value as a text or as a whole number from 0; passed over either way, false when it is none. */
 bool gp_json_read_text(gp_json_cursor *cursor, gp_json_text *text);
 bool gp_json_read_whole(gp_json_cursor *cursor, uint64_t *value);
+/* The value as any number, infinite beyond the range of doubles and for NaN; passed over either way, false when it is
+ * none. */
+bool gp_json_read_number(gp_json_cursor *cursor, double *value);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct {
     const char *text;
     size_t length, at;
     int depth, values, values_max;
+    bool strict;                  /* without the numbers that only Python writes */
     char open[GP_JSON_DEPTH_MAX]; /* '{' or '[' of each level */
 } scanner;
 
@@ -21,9 +22,10 @@ static char peek(const scanner *on, size_t ahead) {
     return on->text[on->at + ahead];
 }
 
-static bool fits_at(const scanner *on, const char *word) {
-    size_t length = strlen(word);
-    return on->length - on->at >= length && memcmp(on->text + on->at, word, length) == 0;
+static bool skip_fitting(scanner *on, const char *word, size_t length) {
+    bool fits = on->length - on->at >= length && memcmp(on->text + on->at, word, length) == 0;
+    if (fits) on->at += length;
+    return fits;
 }
 
 static bool is_blank(char letter) {
@@ -91,29 +93,36 @@ static bool skip_escape(scanner *on) {
     return true;
 }
 
+/* Passes letters that mean themselves. */
+static void skip_letters(scanner *on) {
+    const char *at = on->text + on->at, *end = on->text + on->length;
+    while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20) at++;
+    on->at = (size_t)(at - on->text);
+}
+
 static bool skip_string(scanner *on) {
     on->at++;
-    while (on->at < on->length && on->text[on->at] != '"') {
-        if ((unsigned char)on->text[on->at] < 0x20) return false;
-        if (on->text[on->at] != '\\') {
-            on->at++;
-        } else if (!skip_escape(on)) {
-            return false;
-        }
+    for (;;) {
+        skip_letters(on);
+        if (on->at == on->length) return false;
+        char letter = on->text[on->at];
+        if (letter == '"') break;
+        if (letter != '\\' || !skip_escape(on)) return false;
     }
-    if (on->at == on->length) return false;
     on->at++;
     return true;
 }
 
 static bool skip_word(scanner *on) {
-    static const char *const known[] = {"true", "false", "null"};
-    for (int i = 0; i < 3; i++) {
-        if (!fits_at(on, known[i])) continue;
-        on->at += strlen(known[i]);
-        return true;
+    switch (peek(on, 0)) {
+    case 't': return skip_fitting(on, "true", 4);
+    case 'f': return skip_fitting(on, "false", 5);
+    case 'n': return skip_fitting(on, "null", 4);
+    case 'N': return !on->strict && skip_fitting(on, "NaN", 3);
+    case 'I': return !on->strict && skip_fitting(on, "Infinity", 8);
+    case '-': return !on->strict && skip_fitting(on, "-Infinity", 9);
+    default: return false;
     }
-    return false;
 }
 
 static want after_value(const scanner *on) {
@@ -131,7 +140,7 @@ static gp_code scan_value(scanner *on, want *next) {
         return GP_CODE_COUNT;
     }
     size_t start = on->at;
-    bool is_number = letter == '-' || gp_is_digit(letter);
+    bool is_number = gp_is_digit(letter) || (letter == '-' && peek(on, 1) != 'I');
     bool done = letter == '"' ? skip_string(on) : is_number ? skip_number(on) : skip_word(on);
     if (is_number && !done) on->at = start;
     *next = after_value(on);
@@ -172,22 +181,27 @@ static gp_code scan_token(scanner *on, want *next) {
     return fits ? GP_CODE_COUNT : GP_CODE_INVALID_JSON;
 }
 
-gp_code gp_json_scan_up_to(const char *text, size_t length, int values_max, size_t *offset) {
-    scanner on = {.text = text, .length = length, .values_max = values_max};
+static gp_code scan(scanner *on, size_t *offset) {
     want next = WANT_VALUE;
     gp_code fault = GP_CODE_COUNT;
     /* A byte order mark is let pass, as the parser does. */
-    if (fits_at(&on, "\xef\xbb\xbf")) on.at = 3;
-    skip_blanks(&on);
-    while (fault == GP_CODE_COUNT && on.at < length) {
-        fault = scan_token(&on, &next);
-        if (fault == GP_CODE_COUNT) skip_blanks(&on);
+    skip_fitting(on, "\xef\xbb\xbf", 3);
+    skip_blanks(on);
+    while (fault == GP_CODE_COUNT && on->at < on->length) {
+        fault = scan_token(on, &next);
+        if (fault == GP_CODE_COUNT) skip_blanks(on);
     }
     if (fault == GP_CODE_COUNT && next != WANT_NOTHING) fault = GP_CODE_INVALID_JSON;
-    *offset = on.at;
+    *offset = on->at;
     return fault;
 }
 
+gp_code gp_json_scan_file(const char *text, size_t length, int values_max, size_t *offset) {
+    scanner on = {.text = text, .length = length, .values_max = values_max};
+    return scan(&on, offset);
+}
+
 gp_code gp_json_scan(const char *text, size_t length, size_t *offset) {
-    return gp_json_scan_up_to(text, length, GP_JSON_VALUES_MAX, offset);
+    scanner on = {.text = text, .length = length, .values_max = GP_JSON_VALUES_MAX, .strict = true};
+    return scan(&on, offset);
 }

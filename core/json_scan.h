@@ -17,7 +17,8 @@
  * receives the place of the fault in bytes. UTF-8 is not its concern. */
 gp_code gp_json_scan(const char *text, size_t length, size_t *offset);
 
-/* The same with another bound on the values, for texts that are walked (json_cursor.h) and never made into a tree. */
-gp_code gp_json_scan_up_to(const char *text, size_t length, int values_max, size_t *offset);
+/* The same for files: with another bound on the values, for texts that are walked (json_cursor.h) and never made into a
+ * tree; and with NaN, Infinity and -Infinity, which JSON does not have but Python writes, let pass as values. */
+gp_code gp_json_scan_file(const char *text, size_t length, int values_max, size_t *offset);
 
 #endif

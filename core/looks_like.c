@@ -70,10 +70,20 @@ static const char *text_word(const unsigned char *bytes, size_t head) {
     return controls == 0 && valid + 4 > head ? "text" : "binary";
 }
 
-/* A length that a header may have, then the header's JSON. */
+/* Eight bytes that no text begins with, then the header's JSON: whether they are a length that a header may have is for
+ * its reader to say. */
 static bool is_safetensors(const unsigned char *bytes, size_t length) {
-    if (length < 9 || bytes[8] != '{') return false;
-    return bytes[5] == 0 && bytes[6] == 0 && bytes[7] == 0 && (bytes[0] | bytes[1] | bytes[2] | bytes[3] | bytes[4]) != 0;
+    if (length < 10 || bytes[8] != '{' || strchr("\"} \t\r\n", bytes[9]) == NULL || bytes[9] == 0) return false;
+    size_t controls = 0;
+    for (int i = 0; i < 8; i++) controls += bytes[i] < 9;
+    return controls > 0 || gp_utf8_prefix((const char *)bytes, 8) < 8;
+}
+
+/* Text of two bytes a letter, as some editors save it: by its byte order mark, or by the zero beside a first brace. */
+static bool is_utf16(const unsigned char *bytes, size_t length) {
+    if (length < 2) return false;
+    unsigned first = (unsigned)bytes[0] << 8 | bytes[1];
+    return first == 0xfffe || first == 0xfeff || first == '{' << 8 || first == '{' || first == '[' << 8 || first == '[';
 }
 
 gp_looks gp_looks_like(const unsigned char *bytes, size_t length) {
@@ -81,6 +91,7 @@ gp_looks gp_looks_like(const unsigned char *bytes, size_t length) {
     if (length == 0) return other;
     if (length >= 4 && memcmp(bytes, "GGUF", 4) == 0) return (gp_looks){GP_LOOKS_GGUF, ""};
     if (is_safetensors(bytes, length)) return (gp_looks){GP_LOOKS_SAFETENSORS, ""};
+    if (is_utf16(bytes, length)) return (gp_looks){GP_LOOKS_OTHER, "utf16"};
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
         if (!starts_with(bytes, length, &signatures[i])) continue;
         other.word = signatures[i].word;

@@ -15,8 +15,14 @@ typedef struct {
     bool stated;                  /* false: nothing was said, and bf16 is assumed */
 } gp_quantization;
 
-/* Reads quant_method and its like, or the dtype, of the config or of the text model inside. */
-void gp_quantization_read(const struct cJSON *config, gp_quantization *to);
+/* Reads quant_method and its like, or the dtype, of the config or of the text model inside. Values that no packed weight
+ * can have become error rows with the key as path ("quantization_config.bits"); settings that tell no format are a warning,
+ * and the dtype counts. */
+void gp_quantization_read(const struct cJSON *config, gp_quantization *to, gp_diagnostics *faults);
+
+/* Labels weights whose format has no name among the formats by their method and bits, which is no name among them
+ * either. */
+void gp_quantization_label(gp_quantization *stored);
 
 /* Format of a dtype ("bfloat16", "F8_E4M3" …), "" when it has none. */
 const char *gp_format_of_dtype(const char *dtype);

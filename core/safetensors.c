@@ -1,5 +1,6 @@
 #include "safetensors.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static bool scan(gp_import_file *file, uint64_t start, uint64_t end, gp_json_cur
     const char *text = (const char *)file->bytes + start;
     size_t length = (size_t)(end - start), offset = gp_utf8_prefix(text, length);
     gp_code fault = offset < length ? GP_CODE_INVALID_UTF8
-                                    : gp_json_scan_up_to(text, length, VALUES_PER_TENSOR * GP_IMPORT_ENTRIES_MAX, &offset);
+                                    : gp_json_scan_file(text, length, VALUES_PER_TENSOR * GP_IMPORT_ENTRIES_MAX, &offset);
     *cursor = (gp_json_cursor){text, text + length};
     if (fault != GP_CODE_COUNT) {
         gp_file_damage(file, fault == GP_CODE_TOO_MANY_VALUES ? "count" : "json", start + offset);
@@ -183,6 +184,7 @@ static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safete
             read_entry(file, cursor, sum, &places[count++]);
         }
     }
+    if (gp_file_good(file) && count == 0) gp_file_fault(file, GP_CODE_FILE_EMPTY, "");
     if (gp_file_good(file)) check_places(file, places, count, header_end);
     free(places);
 }
@@ -190,6 +192,8 @@ static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safete
 bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum) {
     file->at = 0;
     uint64_t length = gp_file_u64(file);
+    /* The shortest header is "{}"; what was taken for one starts with a brace in any case. */
+    if (length < 2 || (file->size != GP_SIZE_UNKNOWN && length > file->size - 8)) gp_file_damage(file, "header_length", 0);
     if (!gp_file_has(file, length)) return false;
     gp_json_cursor cursor;
     if (scan(file, 8, 8 + length, &cursor)) read_entries(file, &cursor, sum);
@@ -198,18 +202,37 @@ bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum) {
 
 /* ---- Indexes ----------------------------------------------------------------------------------------------------- */
 
-static void read_metadata(gp_json_cursor *cursor, gp_safetensors *index) {
+/* A whole number of at least 1; an error row else, unless it is null. */
+static void read_total(gp_import_file *file, gp_json_cursor *cursor, const char *path, uint64_t *total) {
+    const double most = (double)GP_EXACT_MAX;
+    double value = 0;
+    bool null = gp_json_kind(cursor) == 'n';
+    if (!gp_json_read_number(cursor, &value)) {
+        if (!null) gp_argue_text(gp_file_fault(file, GP_CODE_WRONG_TYPE, path), "expected", "integer");
+    } else if (!(value >= 1 && value <= most)) {
+        gp_diagnostic *row = gp_file_fault(file, GP_CODE_OUT_OF_RANGE, path);
+        gp_argue_number(row, "value", value);
+        gp_argue_number(row, "min", 1);
+        gp_argue_number(row, "max", most);
+    } else if (floor(value) != value) {
+        gp_argue_number(gp_file_fault(file, GP_CODE_NOT_A_WHOLE_NUMBER, path), "value", value);
+    } else {
+        *total = (uint64_t)value;
+    }
+}
+
+static void read_metadata(gp_import_file *file, gp_json_cursor *cursor, gp_safetensors *index) {
     gp_json_text key;
     if (gp_json_kind(cursor) != '{') {
+        if (gp_json_kind(cursor) != 'n')
+            gp_argue_text(gp_file_fault(file, GP_CODE_WRONG_TYPE, "metadata"), "expected", "object");
         gp_json_skip(cursor);
         return;
     }
     gp_json_enter(cursor);
     while (gp_json_member(cursor, &key)) {
-        uint64_t value = 0;
-        if (!gp_json_read_whole(cursor, &value) || value > GP_EXACT_MAX) continue;
-        if (key_is(&key, "total_size")) index->bytes = value;
-        if (key_is(&key, "total_parameters")) index->total_parameters = value;
+        if (key_is(&key, "total_size")) read_total(file, cursor, "metadata.total_size", &index->bytes);
+        else gp_json_skip(cursor);
     }
 }
 
@@ -234,12 +257,13 @@ bool gp_safetensors_read_index(gp_import_file *file, gp_safetensors *index) {
     gp_json_enter(&cursor);
     while (gp_file_good(file) && gp_json_member(&cursor, &key)) {
         if (key_is(&key, "metadata")) {
-            read_metadata(&cursor, index);
+            read_metadata(file, &cursor, index);
         } else if (!key_is(&key, "weight_map")) {
             gp_json_skip(&cursor);
         } else if (!read_map(&cursor, index)) {
             gp_file_damage(file, "weight_map", place_of(file, key.bytes));
         }
     }
+    if (gp_file_good(file) && index->tensors == 0) gp_file_fault(file, GP_CODE_FILE_EMPTY, "");
     return gp_file_good(file);
 }

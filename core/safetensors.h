@@ -15,7 +15,6 @@ typedef struct {
     uint64_t tensors, bytes;
     int type_count; /* 0 for an index, which names no types */
     gp_safetensors_type types[GP_SAFETENSORS_TYPES_MAX];
-    uint64_t total_parameters; /* of an index: as stated, 0 = not stated */
 } gp_safetensors;
 
 /* Reads a header, adding to what `sum` holds. False when bytes are missing or after an error row. */

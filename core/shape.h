@@ -8,6 +8,8 @@
 
 /* Largest dimension of a shape: the product of two stays below 2^63. */
 #define GP_DIMENSION_MAX (INT64_C(1) << 31)
+/* Most layers that a config may count, five hundred times those of the deepest published model. */
+#define GP_LAYERS_MAX (INT64_C(1) << 16)
 
 /* LAYER: LayerNorm with weight and bias; LAYER_NO_BIAS: weight alone (MPT, Command R); NONE: no parameters (OLMo). */
 typedef enum { GP_NORM_RMS, GP_NORM_LAYER, GP_NORM_LAYER_NO_BIAS, GP_NORM_NONE } gp_norm;

@@ -25,6 +25,8 @@ export function createFormat(lang, unit) {
     return formatter.format(value).replace('-', MINUS);
   };
   const [large, medium, small] = units[unit];
+  /* Spelt out: "5 B" are five billions elsewhere. */
+  const inBytes = new Intl.NumberFormat(lang, { style: 'unit', unit: 'byte', unitDisplay: 'long', maximumFractionDigits: 0 });
 
   /** @param {number} value @param {number} [digits] */
   const bytes = (value, digits = 1) => {
@@ -32,7 +34,7 @@ export function createFormat(lang, unit) {
     if (size >= 0.0995 * Number(large[1])) return `${print(value / Number(large[1]), digits, digits)} ${large[0]}`;
     if (size >= 0.0995 * Number(medium[1])) return `${print(value / Number(medium[1]), 0, size < 10 * Number(medium[1]) ? 1 : 0)} ${medium[0]}`;
     if (size >= 1024) return `${print(value / Number(small[1]), 0, 1)} ${small[0]}`;
-    return `${print(value, 0, 0)} B`;
+    return inBytes.format(value).replace('-', MINUS);
   };
   return {
     unit,
@@ -77,6 +79,7 @@ export function printArguments(args, format) {
     if (typeof value !== 'number') return [name, value];
     if (name.endsWith('_bytes') || name === 'bytes') return [name, format.bytes(value)];
     if (name === 'params') return [name, format.count(value)];
+    if (name === 'value' && (!Number.isInteger(value) || Math.abs(value) >= 1e15)) return [name, exactNumber(value)];
     return [name, format.number(value)];
   }));
 }

@@ -166,7 +166,8 @@ export interface ImportReport {
   need?: { part: number; bytes: number }[];
   import?: {
     kind: string; name?: string; architecture?: string; format: string; method?: string;
-    tensors?: number; params?: number; computed_params?: number; bytes?: number;
+    tensors?: number; params?: number; computed_params?: number; prediction_params?: number;
+    bytes?: number;
     types: { type: string; tensors: number; params: number; bytes: number }[];
     groups: { group: string; tensors: number; params: number; bytes: number }[];
     ignored: string[];

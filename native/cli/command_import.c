@@ -32,11 +32,14 @@ static void sums(gp_buffer *shown, const gp_view *view, const cJSON *import, con
 
 static void show(gp_buffer *shown, const gp_view *view, const cJSON *report) {
     const cJSON *import = gp_json_at(report, "import");
-    gp_buffer_foreign(shown, gp_json_text(report, "job.model.name"));
-    gp_buffer_text(shown, "\n");
+    if (gp_json_has(report, "job.model.name")) {
+        gp_buffer_foreign(shown, gp_json_text(report, "job.model.name"));
+        gp_buffer_text(shown, "\n");
+    }
     line(shown, view, gp_json_has(import, "architecture") ? "cli.import.model" : "cli.import.weights", import);
     if (gp_json_has(import, "params")) line(shown, view, "cli.import.params", import);
     else if (gp_json_has(import, "computed_params")) line(shown, view, "cli.import.computed", import);
+    if (gp_json_has(import, "prediction_params")) line(shown, view, "cli.import.prediction", import);
     if (gp_json_has(import, "bytes")) line(shown, view, "cli.import.bytes", import);
     sums(shown, view, import, "types", "type");
     if (view->verbose) sums(shown, view, import, "groups", "group");

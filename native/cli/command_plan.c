@@ -16,6 +16,7 @@ int gp_command_plan(const gp_arguments *arguments) {
     if (gp_request_of_arguments(arguments, "plan", &request, &text, &warnings, &exit_code)) {
         report = gp_json_ask(&request, &text);
         gp_model_add_warnings(report, &text, warnings);
+        if (gp_json_has(report, "errors")) gp_warnings_of_files(&arguments->view, warnings);
         gp_faults_of_report(&arguments->view, report);
         exit_code = gp_exit_code_of(report);
     }

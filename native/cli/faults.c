@@ -24,22 +24,31 @@ void gp_fault(const gp_view *view, const char *key, const char *value, const cha
     cJSON_Delete(arguments);
 }
 
-int gp_faults_of_report(const gp_view *view, const cJSON *report) {
+/* The sentences of `family` ("error") for the rows of a list. */
+static int write_rows(const gp_view *view, const char *family, const cJSON *rows) {
     int count = 0;
-    const cJSON *error;
-    cJSON_ArrayForEach(error, gp_json_at(report, "errors")) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows) {
         char key[96];
-        snprintf(key, sizeof key, "error.%s", gp_json_text(error, "code"));
-        const char *path = gp_json_text(error, "path");
+        snprintf(key, sizeof key, "%s.%s", family, gp_json_text(row, "code"));
+        const char *path = gp_json_text(row, "path");
         gp_buffer line = {0};
         gp_buffer_text(&line, "gpuplan: ");
         gp_buffer_foreign(&line, path);
         if (*path) gp_buffer_text(&line, ": ");
-        gp_view_message(&line, view, key, path, gp_json_at(error, "args"));
+        gp_view_message(&line, view, key, path, gp_json_at(row, "args"));
         write_line(&line);
         count++;
     }
     return count;
+}
+
+int gp_faults_of_report(const gp_view *view, const cJSON *report) {
+    return write_rows(view, "error", gp_json_at(report, "errors"));
+}
+
+int gp_warnings_of_files(const gp_view *view, const cJSON *rows) {
+    return write_rows(view, "warning", rows);
 }
 
 int gp_exit_code_of(const cJSON *report) {

@@ -47,8 +47,10 @@ void gp_view_gigabytes(gp_buffer *buffer, const gp_view *view, double bytes) {
 }
 
 void gp_view_size(gp_buffer *buffer, const gp_view *view, double bytes) {
-    static const char *const binary[] = {"B", "KiB", "MiB", "GiB"};
-    static const char *const decimal[] = {"B", "kB", "MB", "GB"};
+    /* Bytes are spelt out: "5 B" are five billions elsewhere. */
+    const char *bytes_word = gp_message(view->language, "unit.bytes");
+    const char *const binary[] = {bytes_word, "KiB", "MiB", "GiB"};
+    const char *const decimal[] = {bytes_word, "kB", "MB", "GB"};
     const double step = view->decimal_units ? 1000 : 1024;
     double value = bytes;
     int unit = 0;
@@ -97,6 +99,12 @@ void gp_view_count(gp_buffer *buffer, double value) {
 static void seconds(gp_buffer *buffer, double value) {
     if (value < 1) gp_buffer_printf(buffer, value < 0.1 ? "%.1f ms" : "%.0f ms", 1000 * value);
     else gp_buffer_printf(buffer, value < 100 ? "%.1f s" : "%.0f s", value);
+}
+
+/* What someone wrote, with all its digits. */
+static void exact_number(gp_buffer *buffer, double value) {
+    if (floor(value) == value) gp_view_number(buffer, value);
+    else gp_buffer_printf(buffer, "%.15g", value);
 }
 
 static bool is_share(const char *name) {
@@ -172,6 +180,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
         else if (strcmp(name, "ttft_s") == 0 || strcmp(name, "tpot_s") == 0) seconds(buffer, value);
         else if (strstr(name, "tok_s") != NULL || strcmp(name, "tokens_per_s") == 0) rate(buffer, value);
+        else if (strcmp(name, "value") == 0) exact_number(buffer, value);
         else if (is_share(name)) gp_buffer_printf(buffer, "%.1f %%", 100 * value);
         else gp_view_number(buffer, value);
     } else if (cJSON_IsString(argument)) {

@@ -51,7 +51,8 @@ test("Nemotron of the Puzzle search", () => {
   const queries = 2 * hidden * hidden, width = [3584, 1024];
   const layers = [queries + 2 * hidden * 256 + 3 * hidden * width[0] + 2 * hidden, 3 * hidden * width[1] + hidden, queries + 2 * hidden * 128 + hidden * hidden + 2 * hidden];
   assert.equal(report.import.computed_params, layers.reduce((a, b) => a + b) + 2 * vocab * hidden + hidden);
-  assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).warnings.map(({ code }) => code), ["structure_not_read"]);
+  assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).errors.map(({ code, path }) => `${code} ${path}`),
+    ["unsupported_architecture config.json: block_configs"]);
 });
 
 test("KV heads of each layer, as DeciLM states them", () => {
@@ -63,9 +64,9 @@ test("KV heads of each layer, as DeciLM states them", () => {
 
 test("a config on its own leaves no dimension to its class", () => {
   const report = imported({ ...vicuna });
-  assert.deepEqual(report.warnings.map(({ code }) => code), ["structure_not_read"]);
+  assert.deepEqual(report.errors.map(({ code, args }) => `${code} ${args.what}`), ["num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size"].map((key) => `incomplete_model ${key}`));
   const nameless = imported({ hidden_size: 64, num_hidden_layers: 2 });
-  assert.deepEqual(nameless.warnings.map(({ code, args }) => [code, args.value]), [["structure_not_read", "config.json"]]);
+  assert.deepEqual(nameless.errors.map(({ code, path }) => [code, path]), [["incomplete_model", "config.json: model_type"]]);
 });
 
 const llama = dims(256, 512, 2, 4, 2, 1000, { model_type: "llama" });
@@ -96,7 +97,11 @@ const FORMATS = [
   ["fp8", { quantization_config: { quant_method: "quark", global_quant_config: { weight: { dtype: "fp8_e4m3" } } } }],
   ["mxfp4", { quantization_config: { quant_method: "fp_quant", forward_dtype: "mxfp4" } }],
   ["mxfp4", { quantization_config: { quant_method: "mxfp4" } }],
-  ["bf16", { quantization_config: null }], ["bf16", { quantization_config: {} }], ["bf16", { quantization_config: "fp8" }],
+  ["int8", weights({ strategy: "channel" })], ["nvfp4", { quantization_config: { quant_method: "compressed-tensors", config_groups: {
+    group_0: { targets: ["kv_cache"], weights: null }, FP4: { targets: ["Linear"], weights: { num_bits: 4, type: "float", group_size: 16 } } } } }],
+  ["gptq3", { quantization_config: { quant_method: "gptq", bits: 3, group_size: 128 } }], ["exl3:3.5", { quantization_config: { quant_method: "exl3", bits: 3.5 } }],
+  ["nf4", { quantization_config: { load_in_4bit: true } }],
+  ["bf16", { quantization_config: null }],
   ["fp16", { dtype: "float16" }], ["bf16", { torch_dtype: "torch.bfloat16" }],
 ];
 for (const [format, more] of FORMATS) {

@@ -129,7 +129,7 @@ test("text parts need no bytes beside the request", () => {
 
 test("an imported model travels in a short link and comes back whole", () => {
   const types = Array.from({ length: 64 }, (_, i) => (i % 6 === 5 ? "full_attention" : "sliding_attention"));
-  const { job } = importFiles([config({ layer_types: types, quantization_config: { quant_method: "fp8", modules_to_not_convert: Array(300).fill("model.layers.0.mlp") } })]);
+  const { job } = importFiles([config({ num_hidden_layers: 64, sliding_window: 512, layer_types: types, quantization_config: { quant_method: "fp8", modules_to_not_convert: Array(300).fill("model.layers.0.mlp") } })]);
   const [{ link }] = answerAll([{ op: "link", job }]);
   assert.match(link, /m\.config=z1\./);
   assert.ok(link.length < 600, `${link.length} characters`);

@@ -120,13 +120,28 @@ static void windows_are_kept_when_they_hold_for_all_layers(void **state) {
     "\"model_type\":\"mixtral\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4," \
     "\"intermediate_size\":128,\"vocab_size\":100,\"num_local_experts\":8"
 
+typedef struct {
+    const char *config;
+    gp_code code;
+    const char *path;
+} fault_row;
+
+static void expect_faults(const fault_row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        gp_shape shape;
+        bool found = false, usable = read_text(rows[i].config, &shape);
+        for (int d = 0; d < diagnostics.count; d++) {
+            const gp_diagnostic *row = &diagnostics.rows[d];
+            found = found || (row->code == rows[i].code && strcmp(row->path, rows[i].path) == 0);
+        }
+        if (usable || !found) fail_msg("%s: usable %d, %s at %s not reported", rows[i].config, usable,
+                                       gp_code_key(rows[i].code), rows[i].path);
+    }
+}
+
 static void faults_have_code_and_path(void **state) {
     (void)state;
-    static const struct {
-        const char *config;
-        gp_code code;
-        const char *path;
-    } rows[] = {
+    static const fault_row rows[] = {
         {"[]", GP_CODE_WRONG_TYPE, "model.config"},
         {"7", GP_CODE_WRONG_TYPE, "model.config"},
         {"{}", GP_CODE_INCOMPLETE_MODEL, "model.config.model_type"},
@@ -165,23 +180,52 @@ static void faults_have_code_and_path(void **state) {
         {"{\"model_type\":\"mpt\",\"d_model\":64,\"n_layers\":2,\"n_heads\":4,\"vocab_size\":9,\"attn_config\":"
          "{\"kv_n_heads\":\"4\"}}", GP_CODE_WRONG_TYPE, "model.config.attn_config.kv_n_heads"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        gp_shape shape;
-        bool found = false, usable = read_text(rows[i].config, &shape);
-        for (int d = 0; d < diagnostics.count; d++) {
-            const gp_diagnostic *row = &diagnostics.rows[d];
-            found = found || (row->code == rows[i].code && strcmp(row->path, rows[i].path) == 0);
-        }
-        if (usable || !found) fail_msg("%s: usable %d, %s at %s not reported", rows[i].config, usable,
-                                       gp_code_key(rows[i].code), rows[i].path);
-    }
+    expect_faults(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void lists_and_parts_are_checked_as_numbers_are(void **state) {
+    (void)state;
+    static const fault_row rows[] = {
+        {"{\"model_type\":\"llama\",\"num_hidden_layers\":65537}", GP_CODE_OUT_OF_RANGE, "model.config.num_hidden_layers"},
+        {"{\"model_type\":\"llama\",\"intermediate_size\":[128,128]}", GP_CODE_WRONG_TYPE, "model.config.intermediate_size"},
+        {"{\"model_type\":\"llama\",\"text_config\":5}", GP_CODE_WRONG_TYPE, "model.config.text_config"},
+        {"{\"model_type\":\"llava\",\"text_config\":{" LLAMA "},\"vision_config\":5}", GP_CODE_WRONG_TYPE,
+         "model.config.vision_config"},
+        {"{" LLAMA ",\"layer_types\":\"full_attention\"}", GP_CODE_WRONG_TYPE, "model.config.layer_types"},
+        {"{" LLAMA ",\"intermediate_size_per_layer\":[128]}", GP_CODE_INCONSISTENT_MODEL,
+         "model.config.intermediate_size_per_layer"},
+        {"{" LLAMA ",\"intermediate_size_per_layer\":[128,1.5]}", GP_CODE_INCONSISTENT_MODEL,
+         "model.config.intermediate_size_per_layer"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":2,\"mlp_only_layers\":[2]}", GP_CODE_OUT_OF_RANGE,
+         "model.config.mlp_only_layers"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":2,\"mlp_layer_types\":[\"sparse\",\"odd\"]}",
+         GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.mlp_layer_types"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":2,\"moe_layer_freq\":[1]}", GP_CODE_INCONSISTENT_MODEL,
+         "model.config.moe_layer_freq"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":2,\"moe_layer_freq\":[1,7]}", GP_CODE_OUT_OF_RANGE,
+         "model.config.moe_layer_freq"},
+        {"{" MIXTRAL ",\"num_experts_per_tok\":2,\"moe_intermediate_size\":[64,32]}", GP_CODE_UNSUPPORTED_ARCHITECTURE,
+         "model.config.moe_intermediate_size"},
+        {"{\"model_type\":\"mixtral\",\"num_experts_per_tok\":2}", GP_CODE_INCOMPLETE_MODEL,
+         "model.config.num_local_experts"},
+        {"{\"model_type\":\"nemotron_h\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+         "\"vocab_size\":100,\"hybrid_override_pattern\":\"Mx\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE,
+         "model.config.hybrid_override_pattern"},
+        {"{\"model_type\":\"nemotron_h\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+         "\"vocab_size\":100,\"hybrid_override_pattern\":\"M-\"}", GP_CODE_INCOMPLETE_MODEL,
+         "model.config.intermediate_size"},
+        {"{\"model_type\":\"lfm2\",\"num_hidden_layers\":2,\"full_attn_idxs\":[0,-1]}", GP_CODE_OUT_OF_RANGE,
+         "model.config.full_attn_idxs"},
+        {"{\"model_type\":\"glm_moe_dsa\"}", GP_CODE_INCOMPLETE_MODEL, "model.config.index_n_heads"},
+    };
+    expect_faults(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* Large but allowed numbers saturate instead of wrapping round. */
 static void large_dimensions_do_not_wrap(void **state) {
     (void)state;
     gp_shape shape;
-    assert_true(read_text("{\"model_type\":\"llama\",\"hidden_size\":2147483648,\"num_hidden_layers\":2147483648,"
+    assert_true(read_text("{\"model_type\":\"llama\",\"hidden_size\":2147483648,\"num_hidden_layers\":65536,"
                           "\"num_attention_heads\":1,\"intermediate_size\":2147483648,"
                           "\"vocab_size\":2147483648}", &shape));
     assert_true(count_of(&shape) == UINT64_MAX);
@@ -205,6 +249,7 @@ int main(void) {
         cmocka_unit_test(biases_follow_their_keys),
         cmocka_unit_test(windows_are_kept_when_they_hold_for_all_layers),
         cmocka_unit_test(faults_have_code_and_path),
+        cmocka_unit_test(lists_and_parts_are_checked_as_numbers_are),
         cmocka_unit_test(large_dimensions_do_not_wrap),
         cmocka_unit_test(a_family_is_also_known_by_its_architecture),
     };

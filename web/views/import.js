@@ -171,6 +171,7 @@ function understood(context, report) {
     [t('import.fact.architecture'), facts.architecture],
     [t('import.fact.format'), facts.method ? `${facts.format} (${facts.method})` : facts.format],
     [t('import.fact.params'), facts.params ?? facts.computed_params ? format.count(facts.params ?? facts.computed_params ?? 0) : ''],
+    [t('import.fact.prediction'), facts.prediction_params ? format.count(facts.prediction_params) : ''],
     [t('import.fact.bytes'), facts.bytes ? format.bytes(facts.bytes) : ''],
     [t('import.fact.types'), facts.types.map(({ type, bytes }) => `${type} ${format.bytes(bytes)}`).join(', ')],
   ].filter(([, text]) => text);
