@@ -56,15 +56,21 @@ const char *gp_op_key(int op) {
     return op >= 0 && op <= GP_OP_COUNT ? keys[op] : "";
 }
 
-static void grow(gp_tape *tape, gp_held held, uint64_t bytes) {
-    tape->now.held[held] = gp_add(tape->now.held[held], bytes);
-    tape->now.bytes = gp_add(tape->now.bytes, bytes);
+/* Each part is at most the whole, so one check is enough for both. What has overflowed stays so. */
+static inline void grow(gp_tape *tape, gp_held held, uint64_t bytes) {
+    if (bytes > UINT64_MAX - tape->now.bytes) {
+        tape->now.bytes = tape->now.held[held] = UINT64_MAX;
+    } else {
+        tape->now.bytes += bytes;
+        tape->now.held[held] += bytes;
+    }
     if (!tape->quiet && tape->now.bytes > tape->peak.bytes) tape->peak = tape->now;
 }
 
-static void shrink(gp_tape *tape, gp_held held, uint64_t bytes) {
-    tape->now.held[held] = gp_sub_or_zero(tape->now.held[held], bytes);
-    tape->now.bytes = gp_sub_or_zero(tape->now.bytes, bytes);
+static inline void shrink(gp_tape *tape, gp_held held, uint64_t bytes) {
+    if (gp_overflowed(tape->now.bytes)) return;
+    tape->now.bytes -= bytes;
+    tape->now.held[held] -= bytes;
 }
 
 void gp_tape_start(gp_tape *tape) {
@@ -85,6 +91,15 @@ void gp_tape_start(gp_tape *tape) {
 
 void gp_tape_reset_peak(gp_tape *tape) { tape->peak = tape->now; }
 
+/* Elements of a few bytes each, saturating far beyond what a report carries. */
+static inline uint64_t sized(uint64_t elements, uint8_t size) {
+    return elements >> 56 == 0 ? elements * size : UINT64_MAX;
+}
+
+static inline uint64_t repeated(uint64_t bytes, int64_t times) {
+    return times == 1 ? bytes : gp_mul(bytes, (uint64_t)times);
+}
+
 static int free_slot(gp_tape *tape) {
     int slot = tape->free;
     if (slot >= 0)
@@ -96,22 +111,28 @@ static int free_slot(gp_tape *tape) {
     return slot >= 0 ? slot : GP_STORAGES_MAX - 1;
 }
 
-int gp_tape_hold(gp_tape *tape, uint64_t bytes, gp_held held) {
+static inline int hold(gp_tape *tape, uint64_t bytes, gp_held held) {
     int slot = free_slot(tape);
     tape->storages[slot] = (gp_storage){.bytes = bytes, .references = 1, .held = (uint8_t)held};
     grow(tape, held, bytes);
     return slot;
 }
 
-void gp_tape_release(gp_tape *tape, int slot) {
-    if (slot < 0 || tape->full) return;
+int gp_tape_hold(gp_tape *tape, uint64_t bytes, gp_held held) { return hold(tape, bytes, held); }
+
+static void give_back(gp_tape *tape, int slot) {
     gp_storage *storage = &tape->storages[slot];
-    if (--storage->references > 0) return;
     shrink(tape, (gp_held)storage->held, storage->bytes);
     if (storage->kept) tape->saved = gp_sub_or_zero(tape->saved, storage->bytes);
     storage->next = (int16_t)tape->free;
     tape->free = slot;
 }
+
+static inline void release(gp_tape *tape, int slot) {
+    if (slot >= 0 && !tape->full && --tape->storages[slot].references == 0) give_back(tape, slot);
+}
+
+void gp_tape_release(gp_tape *tape, int slot) { release(tape, slot); }
 
 void gp_tape_touch(gp_tape *tape, uint64_t bytes) {
     grow(tape, GP_HELD_WORKING, bytes);
@@ -123,7 +144,7 @@ void gp_tape_keep(gp_tape *tape, int slot) {
     gp_storage *storage = &tape->storages[slot];
     storage->references++;
     if (storage->kept || storage->constant) return;
-    uint64_t bytes = gp_mul(storage->bytes, (uint64_t)tape->times);
+    uint64_t bytes = repeated(storage->bytes, tape->times);
     shrink(tape, (gp_held)storage->held, storage->bytes);
     if (storage->held == GP_HELD_WORKING) storage->held = GP_HELD_KEPT;
     storage->bytes = bytes;
@@ -141,7 +162,7 @@ static int name(gp_tape *tape, gp_value value) {
 }
 
 int gp_tape_value(gp_tape *tape, uint64_t elements, int size, gp_held held) {
-    int storage = gp_tape_hold(tape, gp_mul(elements, (uint64_t)size), held);
+    int storage = hold(tape, sized(elements, (uint8_t)size), held);
     return name(tape, (gp_value){elements, (int16_t)storage, GP_NOTHING, (uint8_t)size, (uint8_t)held, false});
 }
 
@@ -151,7 +172,7 @@ int gp_tape_share(gp_tape *tape, int value) {
 }
 
 void gp_tape_drop(gp_tape *tape, int value) {
-    if (value >= 0) gp_tape_release(tape, tape->values[value].storage);
+    if (value >= 0) release(tape, tape->values[value].storage);
 }
 
 void gp_node_keep(gp_tape *tape, gp_node *node, int storage) {
@@ -178,9 +199,9 @@ static void keep_inputs(gp_tape *tape, gp_node *node, bool trained) {
     if (both && wants(tape, node->a)) gp_node_keep(tape, node, tape->values[node->b].storage);
     if ((keeps & KEEPS_OUT) != 0) gp_node_keep(tape, node, tape->values[node->out].storage);
     if ((keeps & SCALAR_KEPT) == 0) return;
-    int number = gp_tape_hold(tape, sizeof(double), GP_HELD_WORKING);
+    int number = hold(tape, sizeof(double), GP_HELD_WORKING);
     gp_node_keep(tape, node, number);
-    gp_tape_release(tape, number);
+    release(tape, number);
 }
 
 static void record(gp_tape *tape, gp_op op, int a, int b, int out, bool trained) {
@@ -195,11 +216,13 @@ static void record(gp_tape *tape, gp_op op, int a, int b, int out, bool trained)
 
 int gp_tape_apply(gp_tape *tape, gp_op op, int a, int b, uint64_t elements, int size, bool trained) {
     const gp_value *input = &tape->values[a];
-    uint64_t bytes = gp_mul(elements > input->elements ? elements : input->elements, (uint64_t)size);
     int scratch = GP_NOTHING;
-    if (rules[op].forward > 0) scratch = gp_tape_hold(tape, gp_mul(bytes, rules[op].forward) / 2, GP_HELD_WORKING);
+    if (rules[op].forward > 0) {
+        uint64_t bytes = sized(elements > input->elements ? elements : input->elements, (uint8_t)size);
+        scratch = hold(tape, gp_mul(bytes, rules[op].forward) / 2, GP_HELD_WORKING);
+    }
     int out = gp_tape_value(tape, elements, size, tape->results);
-    gp_tape_release(tape, scratch);
+    release(tape, scratch);
     record(tape, op, a, b, out, trained);
     return out;
 }
@@ -222,15 +245,15 @@ static void accumulate(gp_tape *tape, int value, int storage) {
         to->gradient = (int16_t)storage;
         return;
     }
-    int sum = gp_tape_hold(tape, gp_mul(to->elements, to->size), (gp_held)to->held);
-    gp_tape_release(tape, to->gradient);
-    gp_tape_release(tape, storage);
+    int sum = hold(tape, sized(to->elements, to->size), (gp_held)to->held);
+    release(tape, to->gradient);
+    release(tape, storage);
     to->gradient = (int16_t)sum;
 }
 
 static int gradient_of(gp_tape *tape, int value) {
     const gp_value *to = &tape->values[value];
-    return gp_tape_hold(tape, gp_mul(to->elements, to->size), (gp_held)to->held);
+    return hold(tape, sized(to->elements, to->size), (gp_held)to->held);
 }
 
 void gp_tape_seed(gp_tape *tape, int value, int storage) {
@@ -252,8 +275,8 @@ static int passed_to(gp_tape *tape, const gp_node *node, int input) {
  * table that is the output matrix, too, is added to the other's. */
 static void keep_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
     if (tape->shards == 0 || node->weight == 0) return;
-    uint64_t bytes = gp_mul(node->weight, times);
-    grow(tape, GP_HELD_GRADIENTS, bytes / tape->shards);
+    uint64_t bytes = repeated(node->weight, (int64_t)times);
+    grow(tape, GP_HELD_GRADIENTS, tape->shards == 1 ? bytes : bytes / tape->shards);
     if (tape->beside > 0) tape->later = gp_add(tape->later, gp_mul(bytes, tape->beside) / tape->shards);
 }
 
@@ -269,14 +292,14 @@ static void finish_gradient(gp_tape *tape, const gp_node *node, uint64_t times) 
 }
 
 static void release_kept(gp_tape *tape, const gp_node *node) {
-    for (int i = 0; i < node->kept_count; i++) gp_tape_release(tape, node->kept[i]);
+    for (int i = 0; i < node->kept_count; i++) release(tape, node->kept[i]);
 }
 
 /* A product of unlike types is formed in the wider one; a gradient of the narrower input is a copy of that. */
 static uint64_t scratch_of(const gp_tape *tape, const gp_node *node) {
     const gp_value *a = &tape->values[node->a], *out = &tape->values[node->out];
     if (rules[node->op].backward == 0 && node->op != GP_OP_MULTIPLY) return 0;
-    uint64_t widest = gp_mul(a->elements, a->size > out->size ? a->size : out->size);
+    uint64_t widest = sized(a->elements, a->size > out->size ? a->size : out->size);
     bool cast = node->op == GP_OP_MULTIPLY && a->size < out->size;
     return gp_add(gp_mul(widest, rules[node->op].backward) / 2, cast ? widest : 0);
 }
@@ -292,11 +315,11 @@ static int undo(gp_tape *tape, const gp_node *node) {
     tape->quiet = times > 1;
     int first = wants(tape, node->a) ? passed_to(tape, node, node->a) : GP_NOTHING;
     int second = wants(tape, node->b) ? passed_to(tape, node, node->b) : GP_NOTHING;
-    int narrow = node->copy > 0 ? gp_tape_hold(tape, gp_mul(node->copy, times), GP_HELD_WORKING) : GP_NOTHING;
+    int narrow = node->copy > 0 ? hold(tape, gp_mul(node->copy, times), GP_HELD_WORKING) : GP_NOTHING;
     make_gradient(tape, node, times);
     uint64_t scratch = gp_add(scratch_of(tape, node), node->scratch);
     if (scratch > 0) gp_tape_touch(tape, scratch);
-    gp_tape_release(tape, out->gradient);
+    release(tape, out->gradient);
     out->gradient = GP_NOTHING;
     release_kept(tape, node);
     if (first >= 0) accumulate(tape, node->a, first);
@@ -317,7 +340,7 @@ static void undo_last(gp_tape *tape, int count) {
         tape->node_count--;
     }
     finish_gradient(tape, node, (uint64_t)node->times);
-    gp_tape_release(tape, narrow);
+    release(tape, narrow);
 }
 
 void gp_tape_backward(gp_tape *tape, int count) {
@@ -338,7 +361,7 @@ void gp_tape_set_mark(gp_tape *tape, gp_tape_mark *mark) {
 /* Bytes that were there all the time since the peak that was found last, and are still. */
 static int hold_before(gp_tape *tape, uint64_t bytes, gp_held held) {
     gp_moment peak = tape->peak;
-    int slot = gp_tape_hold(tape, bytes, held);
+    int slot = hold(tape, bytes, held);
     peak.held[held] = gp_add(peak.held[held], bytes);
     peak.bytes = gp_add(peak.bytes, bytes);
     tape->peak = peak;
@@ -363,7 +386,7 @@ void gp_tape_repeat(gp_tape *tape, const gp_tape_mark *mark, uint64_t times, uin
 
 void gp_tape_end_repeat(gp_tape *tape, int kept) {
     gp_moment peak = tape->peak;
-    gp_tape_release(tape, kept);
+    release(tape, kept);
     grow(tape, GP_HELD_GRADIENTS, tape->later);
     tape->peak = peak;
     tape->beside = tape->later = 0;
