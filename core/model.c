@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "config.h"
@@ -88,7 +89,10 @@ static void note_prediction(const gp_job *job, const gp_model *model, gp_diagnos
 }
 
 bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
-    memset(model, 0, sizeof *model);
+    /* Layers are made by gp_model_count. */
+    size_t after_kinds = offsetof(gp_model, kinds) + sizeof model->kinds;
+    memset(model, 0, offsetof(gp_model, kinds));
+    memset((char *)model + after_kinds, 0, sizeof *model - after_kinds);
     model->shape.model_type = "";
     model->stated_params = job->model.params;
     if (!build_source(job, model, diagnostics)) return false;

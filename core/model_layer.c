@@ -1,6 +1,7 @@
 /* One layer of a kind: its matrices, caches, states and counts. */
 #include "model_layer.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "quantity.h"
@@ -34,8 +35,11 @@ void gp_add_copies(gp_layer *layer, gp_tensor tensor, int64_t inputs, int64_t ou
     const gp_tensor_row *info = &tensors[tensor];
     layer->matrices[layer->matrix_count++] =
         (gp_matrix){tensor, info->target, inputs, outputs, copies, bias, split};
-    uint64_t params = gp_mul3((uint64_t)inputs, (uint64_t)outputs, (uint64_t)copies);
-    uint64_t biases = bias ? gp_mul((uint64_t)outputs, (uint64_t)copies) : 0;
+    uint64_t params = gp_mul((uint64_t)inputs, (uint64_t)outputs), biases = bias ? (uint64_t)outputs : 0;
+    if (copies != 1) {
+        params = gp_mul(params, (uint64_t)copies);
+        biases = gp_mul(biases, (uint64_t)copies);
+    }
     uint64_t *sum = info->quantised ? &layer->linear_params : &layer->other_params;
     *sum = gp_add(*sum, params);
     layer->bias_params = gp_add(layer->bias_params, biases);
@@ -181,8 +185,14 @@ static void add_mixers(const gp_shape *shape, gp_layer *layer) {
     if (kind->recurrence != GP_RECURRENCE_NONE) gp_add_recurrence(shape, layer);
 }
 
+/* All but the matrices, of which only the first matrix_count mean something: sizes are tried by the hundred. */
+static void clear(gp_layer *layer) {
+    memset(layer, 0, offsetof(gp_layer, matrices));
+    layer->linear_params = layer->expert_params = layer->bias_params = layer->norm_params = layer->other_params = 0;
+}
+
 void gp_layer_build(const gp_shape *shape, const gp_layer_kind *kind, gp_layer *layer) {
-    memset(layer, 0, sizeof *layer);
+    clear(layer);
     layer->kind = *kind;
     fill_kind(shape, &layer->kind);
     add_mixers(shape, layer);

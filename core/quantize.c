@@ -94,6 +94,7 @@ static const mix_row mixes[] = {
 enum { MIX_COUNT = sizeof mixes / sizeof mixes[0] };
 
 int gp_mix_find(const char *name) {
+    if (strncmp(name, "gguf:", 5) != 0) return -1;
     for (int mix = 0; mix < MIX_COUNT; mix++)
         if (strcmp(mixes[mix].name, name) == 0) return mix;
     return -1;
