@@ -59,11 +59,15 @@ static int64_t width_of(const gp_family *family, int64_t number) {
     return size * heads_of(number, divisor);
 }
 
+static int64_t depth_of(const gp_family *family, int64_t number, int64_t hidden) {
+    int64_t depth = family->hidden > 0 ? number : depth_at(hidden);
+    return family->layers > 0 ? family->layers : depth > family->least_layers ? depth : family->least_layers;
+}
+
 static void member(const gp_family *family, int64_t number, gp_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->hidden = width_of(family, number);
-    int64_t depth = family->hidden > 0 ? number : depth_at(shape->hidden);
-    shape->layers = family->layers > 0 ? family->layers : depth > family->least_layers ? depth : family->least_layers;
+    shape->layers = depth_of(family, number, shape->hidden);
     shape->head_dim = family->head_dim > 0 ? family->head_dim : HEAD_DIM;
     shape->heads = family->heads > 0 ? family->heads : at_least_one(shape->hidden / shape->head_dim);
     shape->kv_heads = family->kv_heads > 0 ? family->kv_heads : shape->heads;
@@ -90,16 +94,34 @@ static int64_t last_member(const gp_family *family) {
     return low;
 }
 
-void gp_model_scaled(double params, const gp_family *family, gp_shape *shape) {
-    bool fixed = family->layers > 0 && family->hidden > 0;
-    int64_t low = 1, high = fixed ? 1 : last_member(family);
+/* About which member has so many parameters: layers have some 12 h^2 each (Kaplan et al. 2020, arXiv:2001.08361). */
+static int64_t guess_of(double params, const gp_family *family, int64_t last) {
+    int64_t low = 1, high = last;
     while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        member(family, middle, shape);
-        if (gp_shape_params(shape) <= params)
+        int64_t middle = low + (high - low) / 2, hidden = width_of(family, middle);
+        double width = (double)hidden, ends = 2 * (double)(family->vocab > 0 ? family->vocab : GP_VOCAB_DEFAULT);
+        if ((12 * width * (double)depth_of(family, middle, hidden) + ends) * width <= params)
             low = middle;
         else
             high = middle;
+    }
+    return low;
+}
+
+void gp_model_scaled(double params, const gp_family *family, gp_shape *shape) {
+    bool fixed = family->layers > 0 && family->hidden > 0;
+    int64_t low = 1, high = fixed ? 1 : last_member(family), guess = guess_of(params, family, high), step = 1;
+    while (high - low > 1) {
+        int64_t middle = guess > low && guess < high ? guess : low + (high - low) / 2;
+        member(family, middle, shape);
+        if (gp_shape_params(shape) <= params) {
+            low = middle;
+            guess = middle + step;
+        } else {
+            high = middle;
+            guess = middle - step;
+        }
+        step *= 2;
     }
     member(family, low, shape);
     double below = params - gp_shape_params(shape);

@@ -206,6 +206,7 @@ static gp_loss loss_of(const gp_job *job) {
 }
 
 int gp_recipe_zero_of(const char *fsdp) {
+    if (fsdp[0] == '\0') return -1;
     if (strstr(fsdp, "NO_SHARD") != NULL || strstr(fsdp, "ddp") != NULL) return 0;
     if (strstr(fsdp, "GRAD_OP") != NULL || strstr(fsdp, "never") != NULL) return 2;
     bool whole = strstr(fsdp, "SHARD") != NULL || strstr(fsdp, "shard") != NULL || strstr(fsdp, "FSDP") != NULL;
