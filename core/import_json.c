@@ -5,13 +5,14 @@
 #include "cJSON.h"
 #include "config_compact.h"
 #include "import.h"
-#include "json_cursor.h"
 #include "json_scan.h"
 #include "quantity.h"
 #include "text.h"
 
 /* Longest config: with the rest of a job it must fit into a request. */
 #define CONFIG_BYTES_MAX ((size_t)1 << 19)
+/* An index is an entry for each tensor and little else; a tokenizer, which is named, is longer. */
+enum { VALUES_MAX = 24 * GP_IMPORT_ENTRIES_MAX };
 
 /* ---- What kind of JSON ------------------------------------------------------------------------------------------- */
 
@@ -29,18 +30,13 @@ static const struct {
 };
 enum { SIGN_COUNT = sizeof signs / sizeof signs[0] };
 
-/* Index of the first sign that is a key of the object, SIGN_COUNT when none is. */
-static int find_sign(gp_json_cursor cursor) {
-    int found = SIGN_COUNT;
-    gp_json_text key;
-    if (gp_json_kind(&cursor) != '{') return found;
-    gp_json_enter(&cursor);
-    while (gp_json_member(&cursor, &key)) {
-        for (int i = 0; i < found; i++)
-            if (gp_text_is(signs[i].key, key.bytes, key.length)) found = i;
-        gp_json_skip(&cursor);
+/* Index of the first sign among the keys seen so far, SIGN_COUNT before any. */
+static void note_sign(void *context, const char *key, size_t length) {
+    int *found = context;
+    for (int i = 0; i < *found; i++) {
+        bool may_be = signs[i].key[0] == *key; /* the quote behind it, in a key without letters */
+        if (may_be && gp_text_is(signs[i].key, key, length)) *found = i;
     }
-    return found;
 }
 
 static void refuse(gp_import_file *file, const char *word) {
@@ -73,17 +69,18 @@ static char *as_plain_json(const char *text, size_t length, size_t *plain_length
     return plain;
 }
 
-/* False after an error row. */
-static bool is_json(gp_import_file *file, const char *text, size_t length) {
+/* False after an error row; else the index of the first sign that is a key of the object, SIGN_COUNT when none is. */
+static bool is_json(gp_import_file *file, const char *text, size_t length, int *sign) {
+    *sign = SIGN_COUNT;
     size_t offset = gp_utf8_prefix(text, length);
     gp_code fault = GP_CODE_INVALID_UTF8;
-    if (offset == length) fault = gp_json_scan_file(text, length, 24 * GP_IMPORT_ENTRIES_MAX, &offset);
+    if (offset == length) fault = gp_json_scan_keys(text, length, VALUES_MAX, &offset, note_sign, sign);
     if (fault == GP_CODE_COUNT) return true;
     gp_diagnostic *row = gp_file_fault(file, fault, "");
     if (fault == GP_CODE_NESTED_TOO_DEEPLY) {
         gp_argue_number(row, "max", GP_JSON_DEPTH_MAX);
     } else if (fault == GP_CODE_TOO_MANY_VALUES) {
-        gp_argue_number(row, "max", 24.0 * GP_IMPORT_ENTRIES_MAX);
+        gp_argue_number(row, "max", VALUES_MAX);
     } else {
         gp_argue_number(row, "offset", (double)offset);
     }
@@ -190,16 +187,15 @@ static void take_tree(gp_import_state *state, gp_import_file *file, bool quantiz
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-static void take_index(gp_import_state *state, gp_import_file *file) {
+static void take_index(gp_import_state *state, gp_import_file *file, size_t start) {
     if (state->has_index) gp_file_fault(file, GP_CODE_FILES_CONFLICT, "");
-    else state->has_index = gp_safetensors_read_index(file, &state->index);
+    else state->has_index = gp_safetensors_read_index(file, start, &state->index);
 }
 
-static void judge(gp_import_state *state, gp_import_file *file, gp_json_cursor cursor) {
-    int sign = find_sign(cursor);
+static void judge(gp_import_state *state, gp_import_file *file, size_t start, int sign) {
     const char *word = sign < SIGN_COUNT ? signs[sign].word : "json";
     if (word[0] != '\0') refuse(file, word);
-    else if (sign == 0) take_index(state, file);
+    else if (sign == 0) take_index(state, file, start);
     else take_tree(state, file, strcmp(signs[sign].key, "quantization") == 0);
 }
 
@@ -210,9 +206,10 @@ static bool is_whole(gp_import_file *file) {
 
 void gp_import_json(gp_import_state *state, gp_import_file *file) {
     const char *text = (const char *)file->bytes;
-    gp_json_cursor cursor = {text, text + file->length};
-    while (cursor.at < cursor.end && strchr("\xef\xbb\xbf \t\r\n", *cursor.at) != NULL) cursor.at++;
+    size_t length = (size_t)file->length, start = 0;
+    int sign;
+    while (start < length && strchr("\xef\xbb\xbf \t\r\n", text[start]) != NULL) start++;
     /* No list is read, however long it is. */
-    if (gp_json_kind(&cursor) == '[') refuse(file, "json");
-    else if (is_whole(file) && is_json(file, text, (size_t)file->length)) judge(state, file, cursor);
+    if (start < length && text[start] == '[') refuse(file, "json");
+    else if (is_whole(file) && is_json(file, text, length, &sign)) judge(state, file, start, sign);
 }

@@ -42,12 +42,13 @@ bool gp_json_element(gp_json_cursor *cursor) {
 }
 
 static void skip_text(gp_json_cursor *cursor) {
-    cursor->at++;
-    while (cursor->at < cursor->end && *cursor->at != '"') {
-        if (*cursor->at == '\\') cursor->at++;
-        cursor->at++;
+    const char *at = cursor->at + 1, *end = cursor->end;
+    while (at < end) {
+        at += gp_json_letters(at, (size_t)(end - at));
+        if (at == end || *at == '"') break;
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
     }
-    if (cursor->at < cursor->end) cursor->at++;
+    cursor->at = at < end ? at + 1 : end;
 }
 
 /* A number, true, false or null. */
@@ -55,16 +56,26 @@ static void skip_word(gp_json_cursor *cursor) {
     while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != '}' && *cursor->at != ']') cursor->at++;
 }
 
-void gp_json_skip(gp_json_cursor *cursor) {
+/* Past the brackets that close what is opened here. */
+static void skip_inside(gp_json_cursor *cursor) {
     int depth = 0;
     do {
-        char kind = gp_json_kind(cursor);
-        bool opens = kind == '{' || kind == '[', closes = kind == '}' || kind == ']';
-        depth += opens - closes;
-        if (kind == '"') skip_text(cursor);
-        else if (depth > 0 || closes) cursor->at++;
-        else skip_word(cursor);
+        char letter = *cursor->at;
+        if (letter == '"') {
+            skip_text(cursor);
+            continue;
+        }
+        if (letter == '{' || letter == '[') depth++;
+        if (letter == '}' || letter == ']') depth--;
+        cursor->at++;
     } while (depth > 0 && cursor->at < cursor->end);
+}
+
+void gp_json_skip(gp_json_cursor *cursor) {
+    char kind = gp_json_kind(cursor);
+    if (kind == '{' || kind == '[') skip_inside(cursor);
+    else if (kind == '"') skip_text(cursor);
+    else skip_word(cursor);
 }
 
 bool gp_json_read_text(gp_json_cursor *cursor, gp_json_text *text) {

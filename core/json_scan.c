@@ -14,6 +14,8 @@ typedef struct {
     size_t length, at;
     int depth, values, values_max;
     bool strict;                  /* without the numbers that only Python writes */
+    gp_json_key_seen *seen;       /* NULL when nobody asks */
+    void *context;
     char open[GP_JSON_DEPTH_MAX]; /* '{' or '[' of each level */
 } scanner;
 
@@ -28,17 +30,24 @@ static bool skip_fitting(scanner *on, const char *word, size_t length) {
     return fits;
 }
 
+/* As gp_is_digit, which is no part of this file and so is not put in place. */
+static bool is_digit(char letter) {
+    return letter >= '0' && letter <= '9';
+}
+
 static bool is_blank(char letter) {
     return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
 }
 
 static void skip_blanks(scanner *on) {
-    while (is_blank(peek(on, 0))) on->at++;
+    const char *at = on->text + on->at, *end = on->text + on->length;
+    while (at < end && is_blank(*at)) at++;
+    on->at = (size_t)(at - on->text);
 }
 
 static bool skip_digits(scanner *on) {
     size_t start = on->at;
-    while (gp_is_digit(peek(on, 0))) on->at++;
+    while (is_digit(peek(on, 0))) on->at++;
     return on->at > start;
 }
 
@@ -68,7 +77,7 @@ static int unit_at(const scanner *on, size_t ahead) {
     for (size_t i = 0; i < 4; i++) {
         char digit = gp_lower(peek(on, ahead + i));
         bool letter = digit >= 'a' && digit <= 'f';
-        if (!gp_is_digit(digit) && !letter) return -1;
+        if (!is_digit(digit) && !letter) return -1;
         unit = unit * 16 + (letter ? digit - 'a' + 10 : digit - '0');
     }
     return unit;
@@ -93,17 +102,10 @@ static bool skip_escape(scanner *on) {
     return true;
 }
 
-/* Passes letters that mean themselves. */
-static void skip_letters(scanner *on) {
-    const char *at = on->text + on->at, *end = on->text + on->length;
-    while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20) at++;
-    on->at = (size_t)(at - on->text);
-}
-
 static bool skip_string(scanner *on) {
     on->at++;
     for (;;) {
-        skip_letters(on);
+        on->at += gp_json_letters(on->text + on->at, on->length - on->at);
         if (on->at == on->length) return false;
         char letter = on->text[on->at];
         if (letter == '"') break;
@@ -140,11 +142,18 @@ static gp_code scan_value(scanner *on, want *next) {
         return GP_CODE_COUNT;
     }
     size_t start = on->at;
-    bool is_number = gp_is_digit(letter) || (letter == '-' && peek(on, 1) != 'I');
+    bool is_number = is_digit(letter) || (letter == '-' && peek(on, 1) != 'I');
     bool done = letter == '"' ? skip_string(on) : is_number ? skip_number(on) : skip_word(on);
     if (is_number && !done) on->at = start;
     *next = after_value(on);
     return done ? GP_CODE_COUNT : GP_CODE_INVALID_JSON;
+}
+
+static bool skip_key(scanner *on) {
+    const char *start = on->text + on->at + 1;
+    if (peek(on, 0) != '"' || !skip_string(on)) return false;
+    if (on->depth == 1 && on->seen != NULL) on->seen(on->context, start, (size_t)(on->text + on->at - start) - 1);
+    return true;
 }
 
 /* One step: the token at hand against what is wanted. */
@@ -163,7 +172,7 @@ static gp_code scan_token(scanner *on, want *next) {
     case WANT_VALUE_OR_END: return scan_value(on, next);
     case WANT_KEY:
     case WANT_KEY_OR_END:
-        fits = letter == '"' && skip_string(on);
+        fits = skip_key(on);
         *next = WANT_COLON;
         break;
     case WANT_COLON:
@@ -198,6 +207,12 @@ static gp_code scan(scanner *on, size_t *offset) {
 
 gp_code gp_json_scan_file(const char *text, size_t length, int values_max, size_t *offset) {
     scanner on = {.text = text, .length = length, .values_max = values_max};
+    return scan(&on, offset);
+}
+
+gp_code gp_json_scan_keys(const char *text, size_t length, int values_max, size_t *offset, gp_json_key_seen *seen,
+                          void *context) {
+    scanner on = {.text = text, .length = length, .values_max = values_max, .seen = seen, .context = context};
     return scan(&on, offset);
 }
 

@@ -21,4 +21,10 @@ gp_code gp_json_scan(const char *text, size_t length, size_t *offset);
  * tree; and with NaN, Infinity and -Infinity, which JSON does not have but Python writes, let pass as values. */
 gp_code gp_json_scan_file(const char *text, size_t length, int values_max, size_t *offset);
 
+/* Told each key of the outermost object, as it stands between the quotes. */
+typedef void gp_json_key_seen(void *context, const char *key, size_t length);
+/* The same for files that their keys tell what they are. */
+gp_code gp_json_scan_keys(const char *text, size_t length, int values_max, size_t *offset, gp_json_key_seen *seen,
+                          void *context);
+
 #endif

@@ -247,13 +247,11 @@ static bool read_map(gp_json_cursor *cursor, gp_safetensors *index) {
     return true;
 }
 
-bool gp_safetensors_read_index(gp_import_file *file, gp_safetensors *index) {
-    gp_json_cursor cursor;
+bool gp_safetensors_read_index(gp_import_file *file, size_t start, gp_safetensors *index) {
+    const char *text = (const char *)file->bytes;
+    gp_json_cursor cursor = {text + start, text + file->length};
     gp_json_text key;
     *index = (gp_safetensors){.tensors = 0};
-    file->at = 0;
-    uint64_t length = file->size == GP_SIZE_UNKNOWN ? file->length : file->size;
-    if (!gp_file_has(file, length) || !scan(file, 0, length, &cursor)) return false;
     gp_json_enter(&cursor);
     while (gp_file_good(file) && gp_json_member(&cursor, &key)) {
         if (key_is(&key, "metadata")) {

@@ -20,8 +20,9 @@ typedef struct {
 /* Reads a header, adding to what `sum` holds. False when bytes are missing or after an error row. */
 bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum);
 
-/* Reads an index ("weight_map"), whole. False after an error row, or when bytes are missing. */
-bool gp_safetensors_read_index(gp_import_file *file, gp_safetensors *index);
+/* Reads an index ("weight_map"): a whole file that passed gp_json_scan_file and whose object begins at `start`. False
+ * after an error row. */
+bool gp_safetensors_read_index(gp_import_file *file, size_t start, gp_safetensors *index);
 
 /* Bits of an element, 0 for a type that is not known. */
 unsigned gp_safetensors_bits(const char *type);

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "decimal.h"
@@ -19,10 +20,41 @@ static size_t character_bytes(const unsigned char *text, size_t length) {
     return bytes;
 }
 
+/* Long texts are passed by eight bytes. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Most text is ASCII. */
+static size_t ascii_prefix(const unsigned char *bytes, size_t length) {
+    size_t at = 0;
+    for (uint64_t word; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        if ((word & EACH(0x80)) != 0) break;
+    }
+    return at;
+}
+
+/* True when a byte is less than `bound`, at most 0x80 (Lamport 1975, "Multiple byte processing with full-word
+ * instructions"): the difference borrows from the high bit of a byte whose own is clear. */
+static bool holds_less(uint64_t word, uint64_t bound) {
+    return ((word - EACH(bound)) & ~word & EACH(0x80)) != 0;
+}
+
+size_t gp_json_letters(const char *text, size_t length) {
+    size_t at = 0;
+    for (uint64_t word; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        if (holds_less(word, 0x20) || holds_less(word ^ EACH('"'), 1) || holds_less(word ^ EACH('\\'), 1)) break;
+    }
+    while (at < length && text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] >= 0x20) at++;
+    return at;
+}
+
 size_t gp_utf8_prefix(const char *text, size_t length) {
     const unsigned char *bytes = (const unsigned char *)text;
     size_t at = 0;
     while (at < length) {
+        at += ascii_prefix(bytes + at, length - at);
+        if (at == length) break;
         size_t step = character_bytes(bytes + at, length - at);
         if (step == 0) break;
         at += step;

@@ -10,6 +10,9 @@
  * `length` when all of it is valid. */
 size_t gp_utf8_prefix(const char *text, size_t length);
 
+/* Length of the start of `text` without quotes, backslashes and control characters: what stands for itself in JSON. */
+size_t gp_json_letters(const char *text, size_t length);
+
 /* Copies `length` bytes into `buffer` of `size` bytes (at least 4) as valid, NUL-terminated UTF-8: an invalid byte
  * becomes U+FFFD, text that does not fit is cut between characters. Returns the length written. */
 size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length);

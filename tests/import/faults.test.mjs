@@ -141,6 +141,9 @@ for (const [value, code] of [["-5", "out_of_range"], ["0", "out_of_range"], [Str
 test("a total is read in any form of the number", () => {
   for (const form of [`${BYTES}.0`, "1.6060522496e10"]) assert.equal(importFiles([index(total(form)), config(LLAMA)]).import.bytes, BYTES);
 });
+test("an index may begin with a byte order mark and blanks", () => {
+  for (const start of ["\n ", "\ufeff"]) assert.equal(importFiles([index(start + JSON.stringify(INDEX)), config(LLAMA)]).import.bytes, BYTES);
+});
 test("an index without tensors, and metadata of another kind, are refused", () => {
   refused([index({ ...INDEX, weight_map: {} }), config(LLAMA)], ["file_empty model.safetensors.index.json"]);
   refused([index({ ...INDEX, metadata: 5 }), config(LLAMA)], ["wrong_type model.safetensors.index.json: metadata"]);

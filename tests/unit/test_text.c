@@ -43,6 +43,24 @@ static void test_invalid_utf8(void **state) {
     assert_int_equal(valid_bytes("ab\xff"), 2);
 }
 
+/* Eight bytes at a time or one by one, a byte ends the run wherever it stands, and no other does. */
+static void test_runs_end_at_every_place(void **state) {
+    (void)state;
+    char text[33];
+    for (int byte = 0; byte < 256; byte++) {
+        bool ends = byte < 0x20 || byte == '"' || byte == '\\';
+        for (size_t length = 1; length < sizeof text; length++) {
+            for (size_t place = 0; place < length; place++) {
+                memset(text, 'a', length);
+                text[place] = (char)byte;
+                if (gp_json_letters(text, length) != (ends ? place : length)) fail_msg("%d at %zu of %zu", byte, place, length);
+                size_t valid = byte < 0x80 ? length : place;
+                if (gp_utf8_prefix(text, length) != valid) fail_msg("UTF-8: %d at %zu of %zu", byte, place, length);
+            }
+        }
+    }
+}
+
 static void test_copies_are_valid_and_cut_between_characters(void **state) {
     (void)state;
     char buffer[8];
@@ -212,6 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_utf8),
         cmocka_unit_test(test_invalid_utf8),
+        cmocka_unit_test(test_runs_end_at_every_place),
         cmocka_unit_test(test_copies_are_valid_and_cut_between_characters),
         cmocka_unit_test(test_case_is_ignored_where_said),
         cmocka_unit_test(test_edit_distance),
