@@ -175,7 +175,16 @@ static inline bool gp_known(const gp_job *job, gp_field field) {
     return origin != GP_ABSENT && origin != GP_AUTO && origin != GP_MAX;
 }
 static inline gp_task gp_task_of(const gp_job *job) { return (gp_task)job->settings[GP_FIELD_TASK].whole; }
-static inline bool gp_is_training(const gp_job *job) { return gp_task_of(job) != GP_INFER; }
+/* The module of the page's first view plans training alone (wasm/first_view.c). There the compiler knows the answer and
+ * leaves out what only inference needs, and a job that is inference stops the module wherever this is asked. */
+static inline bool gp_is_training(const gp_job *job) {
+#ifdef GP_FIRST_VIEW
+    if (gp_task_of(job) == GP_INFER) __builtin_trap();
+    return true;
+#else
+    return gp_task_of(job) != GP_INFER;
+#endif
+}
 static inline bool gp_is_adapter(const gp_job *job) {
     return (gp_task_bit(gp_task_of(job)) & GP_TASKS_ADAPTER) != 0;
 }

@@ -32,6 +32,7 @@ wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpupl
 WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/short_text.c
 
 # What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
+# GP_FIRST_VIEW: it plans training alone (gp_is_training in core/job.h).
 LEFT_OUT := core/import%.c core/config.c core/deflate%.c core/quantize.c core/ggml.c core/llama_cpp.c core/model_sparse.c \
 	core/catalog_links.c core/rank.c core/report_rank.c core/report_reference.c core/formula_list.c
 PLANNER_SOURCES := $(filter-out $(LEFT_OUT),$(WASM_SOURCES)) wasm/first_view.c
@@ -48,7 +49,7 @@ WASM_AGAIN = "$$(em-config BINARYEN_ROOT)"/bin/wasm-opt --enable-mutable-globals
 PLANNER_PARTS := $(filter-out $(WASM_HOT),$(PLANNER_SOURCES)) $(B)/wasm/hot.o $(B)/wasm/cJSON-Oz.o
 $(B)/planner.wasm: $(PLANNER_PARTS) $(CORE_HEADERS) $(WASM_SETTINGS)
 	$(call say,emcc,$@)
-	$(Q)$(WASM_COMPILE) -Oz $(WASM_LINK) -o $@ $(PLANNER_PARTS)
+	$(Q)$(WASM_COMPILE) -DGP_FIRST_VIEW -Oz $(WASM_LINK) -o $@ $(PLANNER_PARTS)
 	$(Q)$(WASM_AGAIN) -o $@ $@
 	$(Q)node wasm/join_data.mjs $@
 
@@ -56,7 +57,7 @@ $(B)/planner.wasm: $(PLANNER_PARTS) $(CORE_HEADERS) $(WASM_SETTINGS)
 $(B)/wasm/hot.o: $(WASM_HOT) $(CORE_HEADERS) $(WASM_SETTINGS) | $(CJSON)/cJSON.h
 	@mkdir -p $(@D)
 	$(call say,emcc,$@)
-	$(Q)$(WASM_COMPILE) -O2 -r -o $@ $(WASM_HOT)
+	$(Q)$(WASM_COMPILE) -DGP_FIRST_VIEW -O2 -r -o $@ $(WASM_HOT)
 
 $(B)/wasm/cJSON-%.o: $(CJSON)/cJSON.c $(WASM_SETTINGS)
 	@mkdir -p $(@D)
