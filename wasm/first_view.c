@@ -1,7 +1,8 @@
-/* first_view.c: stands in the module that the page starts with for what its first view does not need: files of a model
- * and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files and the
- * memory of llama.cpp (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes
- * (core/model_sparse.c), links between GPUs (core/catalog_links.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
+/* first_view.c: stands in the module that the page starts with for what its first view, a training job, does not need.
+ * A plan of inference stops where it is asked whether it is training (gp_is_training in core/job.h). Here: files of a
+ * model and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files
+ * (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes (core/model_sparse.c), links between
+ * GPUs (core/catalog_links.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
  * (core/report_reference.c, core/formula_list.c).
  *
  * A request that comes to one of these stops the module, and the page asks the full one instead (web/engine-client.js):

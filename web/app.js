@@ -24,7 +24,7 @@ import { stepsView } from './views/steps.js';
 import { createStudies } from './views/studies.js';
 import { createTabs } from './views/tabs.js';
 import { drawTop } from './views/top.js';
-import { verdictText, verdictView } from './views/verdict.js';
+import { staleText, verdictText, verdictView } from './views/verdict.js';
 
 /** @typedef {import('./types').Context} Context @typedef {import('./types').Diagnostic} Diagnostic */
 /** @typedef {{ panel: ReturnType<import('./types').DetailsScript['createWhyPanel']>, importer: ReturnType<import('./types').DetailsScript['createImport']> }} Details */
@@ -36,9 +36,7 @@ const NARROW_STAGES = 3;
 
 /** @param {Context} context */
 function announcement(context) {
-  const { words, stale, basis, errors } = context;
-  if (!stale) return verdictText(context);
-  return words.t(basis === 'example' ? 'verdict.none' : basis === 'readable' ? 'verdict.readable' : 'verdict.stale', { count: errors.length });
+  return context.stale ? staleText(context) : verdictText(context);
 }
 
 export class App {
@@ -77,6 +75,7 @@ export class App {
       engine,
       initial: examples[0].variants[0].job,
       onChange: (answer, _job, linkFaults) => this.receive(answer, linkFaults),
+      onWait: () => byId('result').setAttribute('aria-busy', 'true'),
     });
     document.addEventListener('click', (event) => this.press(event));
   }
@@ -168,6 +167,7 @@ export class App {
 
   /** @param {Context} context */
   drawResult(context) {
+    byId('result').removeAttribute('aria-busy');
     byId('result').classList.toggle('is-stale', context.stale);
     byId('app').classList.toggle('is-unanswered', context.basis === 'example');
     fill(byId('verdict'), verdictView(context));
@@ -253,6 +253,7 @@ export class App {
       case 'share': this.share.toggle(); break;
       case 'ledger': this.store.edit({ ledger: value === 'textbook' ? 'textbook' : undefined }); break;
       case 'theme': this.theme.next(); break;
+      case 'retry': this.store.again(); break;
       case 'unit': this.speak(this.lang, value === 'GB' ? 'GB' : 'GiB'); break;
       case 'lang': this.changeLanguage(value); break;
     }

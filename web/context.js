@@ -13,7 +13,7 @@ import { valueAt } from './job.js';
  * @returns {Context}
  */
 export function createContext({ answer, job, words, format, fields }) {
-  const { report, other, errors, warnings, planned } = answer;
+  const { report, other, errors, warnings, planned, missing = false } = answer;
   const assumed = new Map((report.assumptions ?? []).filter((row) => row.path !== '').map((row) => [row.path, row]));
   const given = (/** @type {string} */ path) => valueAt(job, path);
 
@@ -33,7 +33,8 @@ export function createContext({ answer, job, words, format, fields }) {
   return {
     report, other, errors, warnings, job: planned, words, format, value, given,
     ledger: planned.ledger === 'textbook' ? 'textbook' : 'detailed',
-    stale: errors.length > 0,
+    stale: errors.length > 0 || missing,
+    missing,
     basis: answer.basis,
     field: (path) => fields.get(path),
     origin(path) {

@@ -82,6 +82,14 @@ function draw(engine, settings) {
   postHeight();
 }
 
+/** @param {string} lang @param {unknown} error */
+function fail(lang, error) {
+  const box = byId('fatal');
+  box.hidden = false;
+  // The box itself says in both languages that the page is not whole.
+  if (hasWords(lang)) box.textContent = `${createTranslator(lang).t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')} ${error instanceof Error ? error.message : error}`;
+}
+
 async function main() {
   const settings = readSettings();
   document.body.classList.toggle('is-alone', parent === window);
@@ -92,13 +100,10 @@ async function main() {
     const engine = await startEngine();
     const show = () => whenAble(engine, () => draw(engine, settings));
     await show();
-    window.addEventListener('hashchange', show);
+    window.addEventListener('hashchange', () => show().catch((error) => fail(settings.lang, error)));
     new ResizeObserver(postHeight).observe(document.documentElement);
   } catch (error) {
-    const box = byId('fatal');
-    box.hidden = false;
-    // The box itself says in both languages that the page is not whole.
-    if (hasWords(settings.lang)) box.textContent = `${createTranslator(settings.lang).t(typeof WebAssembly === 'object' ? 'fatal.planner' : 'fatal.webassembly')} ${error instanceof Error ? error.message : error}`;
+    fail(settings.lang, error);
   }
 }
 

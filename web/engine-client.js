@@ -4,16 +4,23 @@ import { loadScript } from './load.js';
 
 /** @typedef {import('./types').Engine} Engine */
 
+/** Thrown when a planner did not come, or cannot run here. */
 export class PlannerMissing extends Error {}
 /** Thrown by the planner of the first view at a request that only the full one answers. */
 export class PartMissing extends Error {}
 
-/** Does what may throw PartMissing, and does it again once the planner is whole. @param {Engine} engine @param {() => void} action */
-export async function whenAble(engine, action) {
+/**
+ * Does what may throw PartMissing, and does it again once the planner is whole; throws PlannerMissing when that does not come.
+ * @param {Engine} engine
+ * @param {() => void} action
+ * @param {() => void} [onWait] called where the planner is waited for
+ */
+export async function whenAble(engine, action, onWait = () => {}) {
   try {
     action();
   } catch (error) {
     if (!(error instanceof PartMissing)) throw error;
+    onWait();
     await engine.complete();
     action();
   }
@@ -39,7 +46,10 @@ export async function startEngine() {
   let full = null;
   const loadFull = () => {
     full ??= loadScript('gpuplan-full.wasm.js').then(async () => { engine = await moduleOf('gpuplan-full.wasm.js'); isFull = true; })
-      .catch((error) => { full = null; throw error; });
+      .catch((error) => {
+        full = null; // The next one who needs it tries again.
+        throw new PlannerMissing(error instanceof Error ? error.message : String(error));
+      });
     return full;
   };
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */

@@ -14,6 +14,7 @@ import { withValue } from './job.js';
  * @property {string} link
  * @property {'job' | 'before' | 'readable' | 'example'} basis what the report answers: the job, what it was before, what
  *   can be read of it, or an example that has nothing to do with it and only fills the form
+ * @property {boolean} [missing] the job may be good, but the planner that answers it did not come
  */
 
 /**
@@ -27,10 +28,22 @@ export function answer(engine, job, last, fallback) {
   const report = engine.plan(job);
   if (!report.errors) return goodAnswer(engine, job, report);
   const problems = { errors: report.errors, warnings: report.warnings ?? [], link: engine.link(job) };
-  if (last) return { ...last, ...problems, basis: 'before' };
+  if (last) return { ...last, ...problems, basis: 'before', missing: false };
   const readable = nearestAnswer(engine, job, report.errors);
   if (readable) return { ...readable, ...problems, basis: 'readable' };
   return { ...answer(engine, fallback, null, fallback), ...problems, basis: 'example' };
+}
+
+/**
+ * What is shown of a job that only the full planner answers, when that did not come: the last answer, else none.
+ * @param {Engine} engine
+ * @param {Answer | null} last
+ * @param {Job} fallback a job known to be good
+ * @returns {Answer}
+ */
+export function withoutPlanner(engine, last, fallback) {
+  const shown = last ?? answer(engine, fallback, null, fallback);
+  return { ...shown, errors: [], warnings: [], basis: last ? 'before' : 'example', missing: true };
 }
 
 /** @param {Engine} engine @param {Job} job @param {Report} report @returns {Answer} */

@@ -1,7 +1,7 @@
 /* The job being edited, its answer, and the way back. One edit is one entry of the browser's history: typing replaces
  * the entry it opened, leaving the field closes it. The address bar holds the plan link of the job. */
-import { whenAble } from './engine-client.js';
-import { answer } from './planner.js';
+import { PlannerMissing, whenAble } from './engine-client.js';
+import { answer, withoutPlanner } from './planner.js';
 import { sameJob, withChanges } from './job.js';
 
 /** @typedef {import('./types').Job} Job @typedef {import('./types').Diagnostic} Diagnostic */
@@ -10,12 +10,45 @@ import { sameJob, withChanges } from './job.js';
 const REPLACE_DELAY_MS = 120;
 
 /**
+ * Does what may have to wait for the planner; what waits in vain says so, unless something newer has been asked since.
+ * @param {import('./types').Engine} engine
+ * @param {() => void} onWait
+ * @param {() => void} onMissing
+ */
+function createAttempts(engine, onWait, onMissing) {
+  let newest = () => {};
+  let isMissing = false;
+  /** @param {() => void} action */
+  async function attempt(action) {
+    const mine = () => action();
+    newest = mine;
+    try {
+      await whenAble(engine, action, onWait);
+      if (mine === newest) isMissing = false;
+    } catch (error) {
+      if (!(error instanceof PlannerMissing)) throw error;
+      if (mine !== newest) return;
+      isMissing = true;
+      onMissing();
+    }
+  }
+  return { attempt, again: () => { if (isMissing) attempt(newest); } };
+}
+
+/** A job without any field is none. @param {import('./types').Engine} engine @param {string} hash */
+function readLink(engine, hash) {
+  const { job, errors = [], warnings = [] } = engine.decode(hash);
+  return { job: job && Object.keys(job).length > 0 ? job : undefined, faults: [...errors, ...warnings] };
+}
+
+/**
  * @param {object} options
  * @param {import('./types').Engine} options.engine
  * @param {Job} options.initial the job of a page opened without a link; it must be good
  * @param {(answer: Answer, job: Job, linkFaults: Diagnostic[]) => void} options.onChange called once per frame at most
+ * @param {() => void} options.onWait called when an answer takes until more of the planner has come
  */
-export function createStore({ engine, initial, onChange }) {
+export function createStore({ engine, initial, onChange, onWait }) {
   /** @type {Job} */
   let job = initial;
   /** @type {Answer | null} */
@@ -27,14 +60,18 @@ export function createStore({ engine, initial, onChange }) {
   let frame = 0;
   let timer = 0;
 
-  function refresh() {
-    cancelAnimationFrame(frame);
-    frame = 0;
-    const result = answer(engine, job, last, initial);
+  /** @param {Answer} result */
+  function show(result) {
     last = result.basis === 'job' || result.basis === 'before' ? result : null;
     onChange(result, job, linkFaults);
   }
-  const schedule = () => { frame ||= requestAnimationFrame(() => whenAble(engine, refresh)); };
+  function refresh() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    show(answer(engine, job, last, initial));
+  }
+  const { attempt, again } = createAttempts(engine, onWait, () => show(withoutPlanner(engine, last, initial)));
+  const schedule = () => { frame ||= requestAnimationFrame(() => attempt(refresh)); };
 
   /** @param {'pushState' | 'replaceState'} how */
   function record(how) {
@@ -76,39 +113,34 @@ export function createStore({ engine, initial, onChange }) {
     schedule();
   }
 
-  /** @param {string} hash */
-  function openLink(hash) {
-    const decoded = engine.decode(hash);
-    job = decoded.job && Object.keys(decoded.job).length > 0 ? decoded.job : initial;
-    linkFaults = [...(decoded.errors ?? []), ...(decoded.warnings ?? [])];
-    last = null;
-  }
-
   function open() {
     openEdit = null;
-    if (timer) clearTimeout(timer);
+    clearTimeout(timer);
     if (history.state?.job) job = history.state.job;
-    else if (location.hash.length > 1) openLink(location.hash);
-    else job = initial;
+    else if (location.hash.length > 1) {
+      ({ job = initial, faults: linkFaults } = readLink(engine, location.hash));
+      last = null;
+    } else job = initial;
   }
 
   window.addEventListener('popstate', () => {
     const isTyped = !history.state?.job;
-    whenAble(engine, () => {
+    attempt(() => {
       linkFaults = [];
       open();
       refresh();
       if (isTyped) record('replaceState');
     });
   });
+  window.addEventListener('online', again);
   window.addEventListener('pagehide', () => { if (timer) record('replaceState'); });
 
   return {
     edit,
     replace,
-    refresh: schedule,
+    again,
     get job() { return job; },
-    start: () => whenAble(engine, () => {
+    start: () => attempt(() => {
       open();
       refresh();
       record('replaceState');

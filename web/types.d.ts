@@ -221,6 +221,8 @@ export interface Context {
   words: Translator;
   format: Format;
   stale: boolean;
+  /** The planner that answers the job did not come. */
+  missing: boolean;
   basis: import('./planner.js').Answer['basis'];
   errors: Diagnostic[];
   warnings: Diagnostic[];

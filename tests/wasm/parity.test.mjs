@@ -96,9 +96,9 @@ test("the module of the page's first view stops at what it leaves to the full on
 });
 
 test("every prefix of a request, and the largest requests", () => {
-  const request = JSON.stringify({ gpuplan: 1, op: "plan", job: generateJobs(1, 5)[0] });
+  const whole = request("plan", generateJobs(1, 5)[0]);
   assertSame([
-    ...Array.from(request, (_, i) => request.slice(0, i)),
+    ...Array.from(whole, (_, i) => whole.slice(0, i)),
     "[".repeat(2 ** 20), "[".repeat(2 ** 20 + 1), "[" + "0,".repeat(2 ** 19 - 2) + "0]",
     `{"job":{${Array.from({ length: 60000 }, (_, i) => `"k${i}":0`).join(",")}}}`,
     `{"job":{"model":"${"é".repeat(2 ** 19 - 20)}"}}`,

@@ -17,9 +17,9 @@ export function verdictText({ report, words, format }) {
 export function verdictView(context) {
   const { report, words, format, stale } = context;
   const { memory, verdict } = report;
-  if (context.basis === 'example') return noVerdict(words.t('verdict.none', { count: context.errors.length }));
+  if (context.basis === 'example') return noVerdict(staleText(context), retry(context));
   return h('div', { class: `verdict is-${verdict}${stale ? ' is-stale' : ''}`, 'data-verdict': verdict },
-    h('p', { class: 'eyebrow' }, eyebrow(context)),
+    h('p', { class: 'eyebrow' }, eyebrow(context), ' ', retry(context)),
     h('div', { class: 'verdict-line' },
       h('p', { class: 'verdict-sentence' },
         h('span', { class: 'shape', 'aria-hidden': 'true' }, VERDICT_SHAPES[verdict]),
@@ -40,15 +40,27 @@ function speeds({ report, words, format }) {
     h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`))))));
 }
 
-/** Where nothing was planned. @param {string} text */
-export function noVerdict(text) {
+/** Where nothing was planned. @param {string} text @param {HTMLElement | null} [button] */
+export function noVerdict(text, button = null) {
   return h('div', { class: 'verdict is-none', 'data-verdict': 'none' },
-    h('p', { class: 'verdict-sentence' }, h('span', { class: 'verdict-words' }, text)));
+    h('p', { class: 'verdict-sentence' }, h('span', { class: 'verdict-words' }, text)), button);
+}
+
+/** Why the answer is not that of the job as it stands. @param {Context} context */
+export function staleText({ words, basis, errors, missing }) {
+  const key = missing ? 'missing' : basis === 'readable' ? 'readable' : 'stale';
+  return words.t(basis === 'example' ? missing ? 'verdict.missing.none' : 'verdict.none' : `verdict.${key}`, { count: errors.length });
+}
+
+/** @param {Context} context */
+function retry({ words, missing }) {
+  return missing ? h('button', { type: 'button', class: 'link', 'data-action': 'retry' }, words.t('verdict.retry')) : null;
 }
 
 /** What the answer is about, or that it belongs to another job. @param {Context} context */
-function eyebrow({ report, words, stale, errors, ledger, basis }) {
-  if (stale) return words.t(basis === 'readable' ? 'verdict.readable' : 'verdict.stale', { count: errors.length });
+function eyebrow(context) {
+  const { report, words, ledger } = context;
+  if (context.stale) return staleText(context);
   return words.t('verdict.eyebrow', { gpu: report.hardware.gpu, count: report.hardware.count, ledger: words.t(`choice.ledger.${ledger}`) });
 }
 

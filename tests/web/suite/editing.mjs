@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hashOf, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
-import { examples, gib, plan, words } from "../support/planner.mjs";
+import { examples, gib, linkOf, plan, words } from "../support/planner.mjs";
 
 const first = examples[0].variants[0].job;
 const withTrain = (change) => ({ ...first, train: { ...first.train, ...change } });
@@ -18,6 +18,56 @@ test("typing plans at once, without leaving the field", async () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), SEQ.slice(1));
   });
 });
+
+/** The address of the full planner, which is asked for once an answer needs it. */
+const FULL = "**/gpuplan-full.wasm.js";
+const serving = { ...first, task: "infer" };
+
+for (const lang of ["en", "zh-Hans"]) {
+  test(`${lang}: an answer that needs the full planner, which does not come, says so; the last one stays`, async () => {
+    await withPage({ page: `index.html?lang=${lang}`, faults: true, alone: true }, async (page) => {
+      const before = await textOf(page, ".verdict-number");
+      await page.route(FULL, (route) => route.abort());
+      await page.selectOption("#sentence-task", "infer");
+      await page.waitForSelector("#verdict [data-action=retry]");
+      assert.ok((await textOf(page, "#verdict .eyebrow")).startsWith(words[lang]["verdict.missing"]));
+      assert.equal(await textOf(page, ".verdict-number"), before);
+      assert.equal(await page.locator(".knob:enabled").count(), 0);
+      assert.equal(await page.locator("#result[aria-busy]").count(), 0);
+      assert.equal(await hashOf(page), `#${decodeURIComponent(linkOf(serving))}`);
+      await page.waitForFunction((text) => document.getElementById("announcer").textContent === text, words[lang]["verdict.missing"]);
+
+      await page.selectOption("#sentence-task", "lora");
+      await settled(page);
+      assert.equal(await page.locator("[data-action=retry]").count(), 0);
+      assert.ok((await textOf(page, "#verdict")).includes(peakText({ ...first, task: "lora" })));
+
+      await page.selectOption("#sentence-task", "infer");
+      await page.waitForSelector("[data-action=retry]");
+      await page.unroute(FULL);
+      await page.click("[data-action=retry]");
+      await page.waitForFunction((text) => document.getElementById("verdict").textContent.includes(text), peakText(serving));
+      assert.equal(await page.locator("[data-action=retry]").count(), 0);
+    });
+  });
+}
+
+const ownModel = { model_type: "llama", architectures: ["LlamaForCausalLM"], hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2, num_attention_heads: 4, vocab_size: 256 };
+for (const [what, job] of [["a serving job", serving], ["a config", { ...first, model: { config: ownModel } }]]) {
+  test(`a link to ${what}, without the full planner, shows no number of another job, and its own once the network is back`, async () => {
+    await withPage({ page: `index.html?lang=en#${linkOf(job)}`, ready: false, faults: true, alone: true }, async (page) => {
+      await page.route(FULL, (route) => route.abort());
+      await page.reload();
+      await page.waitForSelector("#verdict [data-action=retry]");
+      assert.equal(await verdictOf(page), "none");
+      assert.ok((await textOf(page, "#verdict")).startsWith(words.en["verdict.missing.none"]));
+      await page.unroute(FULL);
+      await page.evaluate(() => dispatchEvent(new Event("online")));
+      await page.waitForFunction((text) => document.getElementById("verdict").textContent.includes(text), peakText(job));
+      assert.equal(await hashOf(page), `#${decodeURIComponent(linkOf(job))}`);
+    });
+  });
+}
 
 test("an error stands beside its field with the allowed range, and the last good answer stays", async () => {
   await withPage({}, async (page) => {
@@ -48,8 +98,7 @@ test("an error stands beside its field with the allowed range, and the last good
 
 test("all errors of the job show at the same time; hidden fields are named in a summary that leads there", async () => {
   const job = { ...withTrain({ seq_len: 0, lora: { rank: 0 } }) };
-  const link = await import("../support/planner.mjs").then(({ linkOf }) => linkOf(job));
-  await withPage({ page: `index.html#${link}` }, async (page) => {
+  await withPage({ page: `index.html#${linkOf(job)}` }, async (page) => {
     assert.match(await textOf(page, `${SEQ}-error`), /1 to/);
     assert.match(await textOf(page, ".problems-errors"), /LoRA rank/i);
     await page.click(".problems-errors [data-action=goto]");

@@ -53,11 +53,13 @@ test("back to a job that holds a config, before any file was opened", async () =
 });
 
 test("an edit that only the full planner answers waits for it", async () => {
-  const job = { ...serving, infer: { ...serving.infer, weights: "gguf:Q4_K_M" } };
-  await withPage({ page, alone: true }, async (tab, seen) => {
+  const first = examples[0].variants[0].job;
+  const job = { ...first, task: "infer" };
+  await withPage({ page: "index.html?lang=en", alone: true }, async (tab, seen) => {
+    await setField(tab, "#sentence-train-seq_len", "1024");
     assert.ok(!seen.requests.some((url) => url.includes("gpuplan-full")));
-    await tab.click("#settings-button");
-    await setField(tab, "#setting-infer-weights", "gguf:Q4_K_M");
+    await setField(tab, "#sentence-train-seq_len", String(first.train.seq_len));
+    await tab.selectOption("#sentence-task", "infer");
     await tab.waitForFunction((text) => document.getElementById("verdict").textContent.includes(text), gib(plan(job).memory.peak_bytes));
     assert.equal(await verdictOf(tab), plan(job).verdict);
     assert.ok(seen.requests.some((url) => url.includes("gpuplan-full")));
