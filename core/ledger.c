@@ -20,14 +20,6 @@ const char *gp_phase_key(gp_phase phase) {
     return (unsigned)phase < GP_PHASE_COUNT ? keys[phase] : "";
 }
 
-gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount,
-                                double spread) {
-    int slot = ledger->count < GP_ALLOCATIONS_MAX ? ledger->count++ : GP_ALLOCATIONS_MAX - 1;
-    gp_allocation *row = &ledger->allocations[slot];
-    *row = (gp_allocation){.id = id, .phases = phases, .amount = amount, .spread = spread};
-    return row;
-}
-
 uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model) {
     gp_recipe recipe;
     gp_recipe_build(job, model, &recipe);
@@ -41,35 +33,32 @@ static bool outside_allocator(gp_item_id id) {
     return id == GP_ITEM_CONTEXT || id == GP_ITEM_COMM_BUFFERS || id == GP_ITEM_FRAGMENTATION;
 }
 
-static void add_to_phases(uint64_t sums[GP_PHASE_COUNT], unsigned phases, uint64_t bytes) {
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
-        if ((phases & GP_PHASE_BIT(phase)) != 0) sums[phase] = gp_add(sums[phase], bytes);
+gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount,
+                                double spread) {
+    int slot = ledger->count < GP_ALLOCATIONS_MAX ? ledger->count++ : GP_ALLOCATIONS_MAX - 1;
+    gp_allocation *row = &ledger->allocations[slot];
+    *row = (gp_allocation){.id = id, .phases = phases, .amount = amount, .spread = spread};
+    bool allocated = !outside_allocator(id);
+    for (int phase = 0; phases >> phase != 0; phase++) {
+        if ((phases >> phase & 1) == 0) continue;
+        ledger->phase_bytes[phase] = gp_add(ledger->phase_bytes[phase], amount.bytes);
+        if (allocated) ledger->phase_allocated[phase] = gp_add(ledger->phase_allocated[phase], amount.bytes);
+    }
+    return row;
 }
 
-static void sum_phases(gp_stage_ledger *ledger) {
-    uint64_t outside[GP_PHASE_COUNT] = {0};
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) ledger->phase_allocated[phase] = 0;
-    for (int i = 0; i < ledger->count; i++) {
-        const gp_allocation *row = &ledger->allocations[i];
-        add_to_phases(outside_allocator(row->id) ? outside : ledger->phase_allocated, row->phases, row->amount.bytes);
-    }
+static void find_peak(gp_stage_ledger *ledger) {
     for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-        uint64_t all = gp_add(ledger->phase_allocated[phase], outside[phase]);
-        ledger->phase_bytes[phase] = all;
-        if (all <= ledger->peak_bytes) continue;
-        ledger->peak_bytes = all;
+        if (ledger->phase_bytes[phase] <= ledger->peak_bytes) continue;
+        ledger->peak_bytes = ledger->phase_bytes[phase];
         ledger->peak_phase = (gp_phase)phase;
     }
 }
 
 uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
-    uint64_t sums[GP_PHASE_COUNT] = {0}, peak = 0;
-    for (int i = 0; i < ledger->count; i++) {
-        const gp_allocation *row = &ledger->allocations[i];
-        if (!outside_allocator(row->id)) add_to_phases(sums, row->phases, row->amount.bytes);
-    }
+    uint64_t peak = 0;
     for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
-        if (sums[phase] > peak) peak = sums[phase];
+        if (ledger->phase_allocated[phase] > peak) peak = ledger->phase_allocated[phase];
     return peak;
 }
 
@@ -102,6 +91,7 @@ static void set_textbook_range(gp_stage_ledger *ledger) {
 static void clear(gp_stage_ledger *ledger) {
     ledger->count = 0;
     ledger->phases = 0;
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) ledger->phase_bytes[phase] = ledger->phase_allocated[phase] = 0;
     ledger->below = ledger->above = 0;
     ledger->peak_phase = GP_PHASE_LOAD;
     ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
@@ -120,7 +110,7 @@ void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *
         gp_ledger_training(job, model, layout, ledger);
     else
         gp_ledger_inference(job, model, layout, ledger);
-    sum_phases(ledger);
+    find_peak(ledger);
     if (textbook)
         set_textbook_range(ledger);
     else

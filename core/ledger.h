@@ -91,7 +91,8 @@ void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layo
 void gp_ledger_textbook(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
 /* Largest phase of what torch counts as allocated, over the allocations appended so far. */
 uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger);
-/* Appends an allocation and returns it. Amounts of 0 bytes are kept out of reports but may be appended. */
+/* Appends an allocation, adds it to its phases, and returns it. Amounts of 0 bytes are kept out of reports but may be
+ * appended. */
 gp_allocation *gp_ledger_append(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_amount amount,
                                 double spread);
 

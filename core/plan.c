@@ -193,7 +193,7 @@ static bool is_exact(const gp_plan *plan) {
 bool gp_plan_measure(gp_plan *plan) {
     plan->stage_count = plan->layout.pp;
     plan->peak = (gp_peak){0};
-    plan->stages = calloc((size_t)plan->stage_count, sizeof *plan->stages);
+    plan->stages = malloc((size_t)plan->stage_count * sizeof *plan->stages); /* each ledger is cleared as it is made */
     if (plan->stages == NULL) {
         gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
         return false;
