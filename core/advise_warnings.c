@@ -148,7 +148,16 @@ static void warn_of_memory(gp_plan *plan) {
     gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);
 }
 
+/* Parameters and caches of compressed attention are known; what engines work with beside them, and how fast they are, has
+ * not been measured. */
+static void warn_of_estimates(gp_plan *plan) {
+    const gp_shape *shape = &plan->model.shape;
+    if (shape->kinds[0].attention != GP_ATTENTION_COMPRESSED) return;
+    gp_argue_text(warn(plan, GP_CODE_NOT_MEASURED, "model"), "value", shape->model_type);
+}
+
 void gp_advise_warnings(gp_plan *plan) {
+    warn_of_estimates(plan);
     warn_of_memory(plan);
     warn_of_host_memory(plan);
     warn_of_splits(plan);

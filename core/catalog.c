@@ -98,11 +98,6 @@ const gp_gpu_row *gp_catalog_gpu_of(const gp_gpu_request *gpu) {
     return gpu->resolved ? gpu->row : gp_catalog_find_gpu(gpu->custom ? gpu->like : gpu->name);
 }
 
-const char *gp_catalog_unsupported(const char *name) {
-    int row = find_model(&gp_data_unsupported_names, name);
-    return row < 0 ? NULL : gp_data_texts + gp_data_unsupported[row];
-}
-
 /* The name without its last word, a variant that is not known ("…-7B-Instrct"), may be a row. */
 static int find_shortened(const char *name) {
     char shorter[GP_KEY_BYTES];

@@ -84,9 +84,6 @@ const gp_gpu_row *gp_catalog_find_gpu(const char *name);
 /* Of a job's GPU: the row of its name, of a custom one that of the GPU it is said to be like; NULL without one. */
 const gp_gpu_row *gp_catalog_gpu_of(const gp_gpu_request *gpu);
 
-/* model_type of a model that is known by name but whose structure has not been published in full, or NULL. */
-const char *gp_catalog_unsupported(const char *name);
-
 /* Nearest known id for a name that is not known, or "" when nothing is near. */
 const char *gp_catalog_nearest_model(const char *name);
 const char *gp_catalog_nearest_gpu(const char *name);

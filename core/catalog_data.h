@@ -32,7 +32,4 @@ extern const gp_gpu_row gp_data_gpus[];
 extern const int gp_data_gpu_count;
 extern const gp_name_index gp_data_gpu_names;
 
-extern const uint16_t gp_data_unsupported[]; /* places of the model_types */
-extern const gp_name_index gp_data_unsupported_names;
-
 #endif

@@ -77,6 +77,7 @@ static const gp_family families[] = {
     {"deepseek_v2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"deepseek_v3", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"deepseek_v32", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
+    {"deepseek_v4", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION | GP_OWN_LAYERS | GP_NO_FFN, 0, 0, 0, 512},
     {"kimi_k2", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"glm_moe_dsa", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_MLA | GP_CORRECTION, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"minicpm3", GP_NORM_RMS, 2, GP_GATED | GP_TIED | GP_MLA, 0, GP_KEY_ATTENTION_BIAS, 0, 0},

@@ -84,6 +84,8 @@ gp_family_rule gp_rule_opt, gp_rule_gpt_bigcode, gp_rule_falcon, gp_rule_mpt, gp
 /* config_windows.c: local and global layers, keys and values shared across layers, encoders. */
 gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_gemma4, gp_rule_hunyuan_moe, gp_rule_mllama,
     gp_rule_t5;
+/* config_compressed.c: attention over compressed entries. */
+gp_family_rule gp_rule_deepseek_v4;
 /* config_moe.c: mixtures of experts. */
 gp_family_rule gp_rule_deepseek, gp_rule_glm4_moe, gp_rule_gpt_oss, gp_rule_dbrx, gp_rule_arctic, gp_rule_ernie_moe,
     gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo;

@@ -9,23 +9,42 @@
 void gp_plan_start(const gp_shape *shape, const gp_layer_kind *kind, gp_layer_plan *plan) {
     plan->count = shape->layers < GP_MAPPED_LAYERS ? shape->layers : GP_MAPPED_LAYERS;
     plan->mtp_count = 0;
+    plan->has_own_module = false;
     for (int64_t i = 0; i < plan->count; i++) plan->of[i] = *kind;
 }
 
 static bool same_kind(const gp_layer_kind *a, const gp_layer_kind *b) {
     return a->attention == b->attention && a->recurrence == b->recurrence && a->feed_forward == b->feed_forward &&
            a->shares_kv == b->shares_kv && a->keys_are_values == b->keys_are_values &&
-           a->without_index == b->without_index && a->crosses == b->crosses && a->borrowed == b->borrowed &&
+           a->without_index == b->without_index && a->crosses == b->crosses && a->hashed == b->hashed &&
+           a->borrowed == b->borrowed && a->compress == b->compress &&
            a->keeps_projections == b->keeps_projections && a->heads == b->heads &&
            a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
            a->extra_params == b->extra_params;
 }
 
+static int kind_of(const gp_shape *shape, const gp_layer_kind *wanted) {
+    int kind = 0;
+    while (kind < shape->kind_count && !same_kind(&shape->kinds[kind], wanted)) kind++;
+    return kind;
+}
+
+/* Adds the kind, unless layers are of it already. */
+static void add_own_module(gp_config_reader *reader, const gp_layer_kind *own, gp_shape *shape) {
+    int kind = kind_of(shape, own);
+    if (kind == GP_KINDS_MAX) {
+        gp_config_unsupported(reader, "layer_types", "more than 16 kinds of layers");
+        return;
+    }
+    if (kind == shape->kind_count) shape->kinds[shape->kind_count++] = *own;
+    shape->mtp_kind_count = 1;
+    shape->mtp_kinds[0] = (uint8_t)kind;
+}
+
 void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shape *shape) {
     shape->kind_count = 0;
     for (int64_t i = 0; i < plan->count; i++) {
-        int kind = 0;
-        while (kind < shape->kind_count && !same_kind(&shape->kinds[kind], &plan->of[i])) kind++;
+        int kind = kind_of(shape, &plan->of[i]);
         if (kind == GP_KINDS_MAX) {
             gp_config_unsupported(reader, "layer_types", "more than 16 kinds of layers");
             return;
@@ -37,6 +56,7 @@ void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shap
     for (int i = 0; i < plan->mtp_count; i++) {
         shape->mtp_kinds[i] = (uint8_t)gp_shape_kind(shape, plan->mtp_like[i]);
     }
+    if (plan->has_own_module) add_own_module(reader, &plan->own_module, shape);
     if (shape->kind_count < 2 || shape->layers <= GP_MAPPED_LAYERS) return;
     gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, "num_hidden_layers");
     gp_argue_number(row, "value", (double)shape->layers);

@@ -10,6 +10,8 @@ typedef struct {
     gp_layer_kind of[GP_MAPPED_LAYERS];
     int mtp_count;         /* a prediction module has layers like these of the model */
     int64_t mtp_like[2];
+    bool has_own_module;   /* a prediction module has one layer of a kind that no layer of the model need be of */
+    gp_layer_kind own_module;
 } gp_layer_plan;
 
 /* Starts with layers that are all alike. */

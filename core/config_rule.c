@@ -36,6 +36,7 @@ static const struct {
     {"deepseek_v2", gp_rule_deepseek},
     {"deepseek_v3", gp_rule_deepseek},
     {"deepseek_v32", gp_rule_deepseek},
+    {"deepseek_v4", gp_rule_deepseek_v4},
     {"kimi_k2", gp_rule_deepseek},
     {"glm_moe_dsa", gp_rule_deepseek},
     {"glm4_moe", gp_rule_glm4_moe},

@@ -49,7 +49,7 @@ static const gp_format *mlx(const char *rest, gp_format *scratch) {
                  (group == 32 || group == 64 || group == 128);
     if (*rest != '\0' || !known) return NULL;
     double all = bits + 32 / group;
-    *scratch = (gp_format){"mlx", all, all, round_figure(bits), true, false};
+    *scratch = (gp_format){"mlx", all, all, round_figure(bits), true, false, 0};
     return scratch;
 }
 
@@ -74,8 +74,8 @@ static int find_mix(const char *name) {
 const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     char key[GP_KEY_BYTES];
     gp_key_of_format(name, GP_KEY_NAME, key);
-    static const gp_format exl2 = {"exl2", 0, 16, 0, false, false};
-    static const gp_format exl3 = {"exl3", 0, 16, 0, false, false};
+    static const gp_format exl2 = {"exl2", 0, 16, 0, false, false, 0};
+    static const gp_format exl3 = {"exl3", 0, 16, 0, false, false, 0};
     if (strncmp(key, "exl2:", 5) == 0) return exl(key + 5, 2, &exl2, scratch);
     if (strncmp(key, "exl3:", 5) == 0) return exl(key + 5, 1, &exl3, scratch);
     if (strncmp(key, "mlx:", 4) == 0) return mlx(key + 4, scratch);

@@ -11,7 +11,8 @@ typedef struct {
     double textbook_bits; /* the course notes' round figure: linear_bits rounded up to 4, 8, 16 or 32 */
     bool whole_model;     /* all tensors are packed: other_bits is not used. Of a GGUF mix, linear_bits are those of its
                              base type, quantize.h knows the types of its tensors */
-    bool experts_only;    /* of a model with experts only these are packed */
+    bool experts_only;    /* linear_bits are those of the experts of a model that has some */
+    double beside_bits;   /* of the linear layers beside them; 0 = other_bits */
 } gp_format;
 
 /* Format of a name (case-insensitive, known aliases), or NULL. "gguf:<mix>" (also repacked, "gguf:Q4_0_R8", and by

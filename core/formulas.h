@@ -69,6 +69,8 @@ gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, doub
 gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block);
 gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes);
 gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes);
+/* What a pass of `tokens` adds to the windows and unfinished entries of COMPRESSED layers. */
+gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits);
 typedef struct { double hidden, ffn, vocab; } gp_engine_widths; /* on one rank */
 gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences);
 gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,

@@ -18,9 +18,35 @@ static const gp_formula kv_cache_latent = {
     "kv_cache.latent", "layers * latent * sequences * ceil(context / block) * block * bits / 8",
     "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key per token, the same on every "
     "tensor-parallel rank"};
+#define DEEPSEEK_V4 "DeepSeek-V4 (github.com/ggml-org/llama.cpp src/llama-kv-cache-dsv4.cpp; github.com/sgl-project/sglang " \
+    "mem_cache/deepseek_v4_memory_pool.py): "
+static const gp_formula kv_cache_recent = {
+    "kv_cache.recent", "layers * entry_bytes * sequences * ceil(min(context, window) / block) * block",
+    DEEPSEEK_V4 "the last tokens one by one, in every layer"};
+static const gp_formula kv_cache_compressed = {
+    "kv_cache.compressed", "layers * entry_bytes * sequences * ceil(ceil(context / block) * block / stride)",
+    DEEPSEEK_V4 "one entry for every 4 or 128 tokens, by layer; one key for all heads, which is the value too; vLLM and "
+    "SGLang take pages of 256 tokens, llama.cpp pads the entries to 256"};
+static gp_amount compressed_amount(const gp_cache_group *group, double sequences, double context, double block,
+                                   double bits) {
+    double layers = (double)group->layers, entry = gp_cache_entry_bytes(group, bits), stride = (double)group->stride;
+    double window = (double)group->window;
+    if (group->recent) {
+        const gp_term terms[] = {{"layers", layers},   {"entry_bytes", entry}, {"sequences", sequences},
+                                 {"context", context}, {"window", window},     {"block", block}};
+        double cells = ceil(fmin(context, window) / block) * block;
+        return GP_AMOUNT(kv_cache_recent, layers * entry * sequences * cells, terms);
+    }
+    const gp_term terms[] = {{"layers", layers},   {"entry_bytes", entry}, {"sequences", sequences},
+                             {"context", context}, {"block", block},       {"stride", stride}};
+    double entries = ceil(ceil(context / block) * block / stride);
+    return GP_AMOUNT(kv_cache_compressed, layers * entry * sequences * entries, terms);
+}
+
 gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits) {
     double layers = (double)group->layers, heads = (double)group->kv_heads, width = (double)group->head_dim;
     double elements = (double)group->elements, window = (double)group->window;
+    if (group->recent || group->stride > 1) return compressed_amount(group, sequences, context, block, bits);
     bool limited = group->window > 0 && window < context;
     double cells = sequences * ceil((limited ? window : context) / block) * block;
     double bytes = layers * elements * cells * bits / 8;
@@ -43,19 +69,28 @@ static const gp_formula kv_cache_index = {
     "kv_cache.index", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(context / block) * block",
     "DeepSeek-V3.2, arXiv:2512.02556, section 2.1: one indexer key per token; github.com/vllm-project/vllm "
     "vllm/model_executor/models/deepseek_v2.py: fp8 with an fp32 scale for 128 values"};
+static const gp_formula kv_cache_index_compressed = {
+    "kv_cache.index_compressed",
+    "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(ceil(context / block) * block / stride)",
+    DEEPSEEK_V4 "one indexer key for every 4 tokens, in fp8 with an fp32 scale for 128 values"};
 gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block) {
-    double layers = (double)group->layers, index = (double)group->index;
-    const gp_term terms[] = {{"layers", layers},     {"index", index}, {"sequences", sequences},
-                             {"context", context}, {"block", block}};
+    double layers = (double)group->layers, index = (double)group->index, stride = (double)group->stride;
+    const gp_term terms[] = {{"layers", layers},   {"index", index}, {"sequences", sequences},
+                             {"context", context}, {"block", block}, {"stride", stride}};
+    if (group->stride > 1) {
+        double entries = sequences * ceil(ceil(context / block) * block / stride);
+        return GP_AMOUNT(kv_cache_index_compressed, layers * gp_index_bytes(group->index) * entries, terms);
+    }
     double cells = sequences * ceil(context / block) * block;
-    return GP_AMOUNT(kv_cache_index, layers * gp_index_bytes(group->index) * cells, terms);
+    return gp_amount_make(&kv_cache_index, layers * gp_index_bytes(group->index) * cells, 5, terms);
 }
 
 static const gp_formula recurrent_state = {
     "recurrent_state.per_sequence", "sequences * (conv_elements * conv_bytes + state_elements * state_bytes)",
     "Gu and Dao 2023 (Mamba), arXiv:2312.00752, section 3.4; Yang et al. 2024 (gated delta net), arXiv:2412.06464: the "
     "convolution's last inputs and the state of each layer, whatever the context; github.com/ggml-org/llama.cpp "
-    "src/llama-memory-recurrent.cpp: both in fp32"};
+    "src/llama-memory-recurrent.cpp: both in fp32; DeepSeek-V4 (src/llama-kv-cache-dsv4.cpp): inputs and weights of the entry "
+    "that is not full, in fp32"};
 static const gp_formula recurrent_pages = {
     "recurrent_state.pages", "sequences * layers * page_bytes",
     "github.com/vllm-project/vllm vllm/config/model.py and v1/core/kv_cache_utils.py: in hybrids the page of the cache is "
@@ -72,6 +107,21 @@ gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, dou
 gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes) {
     const gp_term terms[] = {{"sequences", sequences}, {"layers", layers}, {"page_bytes", page_bytes}};
     return GP_AMOUNT(recurrent_pages, sequences * layers * page_bytes, terms);
+}
+
+static const gp_formula pass_state = {
+    "recurrent_state.pass", "tokens * (recent_bytes + gathered_elements * 4)",
+    "github.com/vllm-project/vllm vllm/v1/kv_cache_interface.py (SlidingWindowSpec), issues 51041 and 54703: the tokens of a "
+    "pass are in the windows of all layers, and in the fp32 inputs of their entries, before they leave them"};
+gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits) {
+    double recent = 0;
+    for (int i = 0; i < cache->count; i++) {
+        const gp_cache_group *group = &cache->groups[i];
+        if (group->recent) recent += (double)group->layers * gp_cache_entry_bytes(group, bits);
+    }
+    const gp_term terms[] = {
+        {"tokens", tokens}, {"recent_bytes", recent}, {"gathered_elements", cache->gathered_elements}};
+    return GP_AMOUNT(pass_state, tokens * (recent + 4 * cache->gathered_elements), terms);
 }
 
 static const gp_formula workspace_paged = {
@@ -110,6 +160,7 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 }
 
 const gp_formula *const gp_formulas_inference[] = {
-    &kv_cache,        &kv_cache_window, &kv_cache_latent, &kv_cache_index, &recurrent_state,
-    &recurrent_pages, &workspace_paged, &workspace_transformers, &graphs,  NULL,
+    &kv_cache,        &kv_cache_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
+    &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
+    &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &graphs,  NULL,
 };

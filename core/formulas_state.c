@@ -7,6 +7,11 @@ static const gp_formula weights = {
     "weights.by_format", "(linear_params * linear_bits + other_params * other_bits) / 8 / shards",
     "Dettmers et al. 2023 (QLoRA), arXiv:2305.14314, section 3; packed formats leave embeddings, head and norms in 16 "
     "bits (bitsandbytes, AutoGPTQ and AutoAWQ replace linear layers only)"};
+static const gp_formula weights_apart = {
+    "weights.experts_apart",
+    "(expert_params * expert_bits + linear_params * linear_bits + other_params * other_bits) / 8 / shards",
+    "DeepSeek-V4 as published (huggingface.co/deepseek-ai/DeepSeek-V4-Pro, safetensors metadata): routed experts in 4 bits, "
+    "the other linear layers in 8"};
 static const gp_formula weights_average = {
     "weights.file_average", "(linear_params + other_params) * average_bits / 8",
     "github.com/ggml-org/llama.cpp tools/quantize: a GGUF mix names a type per tensor; its average over a whole file"};
@@ -20,7 +25,7 @@ gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe
     double other = (double)gp_sub_or_zero(gp_add(share->linear_params, share->other_params), packed);
     double linear_bits = recipe->linear_bits, other_bits = recipe->other_bits;
     if (recipe->file_bytes > 0 && recipe->model_bits > 0) {
-        double bits = linear * linear_bits + other * (recipe->whole_model ? linear_bits : other_bits);
+        double bits = gp_recipe_bits(recipe, share->expert_params, share->linear_params, share->other_params);
         const gp_term terms[] = {
             {"file_bytes", recipe->file_bytes}, {"stage_bits", bits}, {"model_bits", recipe->model_bits}};
         return GP_AMOUNT(weights_file, recipe->file_bytes * bits / recipe->model_bits, terms);
@@ -29,6 +34,17 @@ gp_amount gp_weights_amount(const gp_stage_share *share, const gp_recipe *recipe
         const gp_term terms[] = {
             {"linear_params", linear}, {"other_params", other}, {"average_bits", linear_bits}};
         return GP_AMOUNT(weights_average, (linear + other) * linear_bits / 8, terms);
+    }
+    if (recipe->beside_bits > 0) {
+        double bits = gp_recipe_bits(recipe, share->expert_params, share->linear_params, share->other_params);
+        const gp_term terms[] = {{"expert_params", linear},
+                                 {"expert_bits", linear_bits},
+                                 {"linear_params", other - (double)share->other_params},
+                                 {"linear_bits", recipe->beside_bits},
+                                 {"other_params", (double)share->other_params},
+                                 {"other_bits", other_bits},
+                                 {"shards", shards}};
+        return GP_AMOUNT(weights_apart, bits / 8 / shards, terms);
     }
     const gp_term terms[] = {{"linear_params", linear},
                              {"linear_bits", linear_bits},
@@ -238,7 +254,7 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 }
 
 const gp_formula *const gp_formulas_state[] = {
-    &weights, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
+    &weights, &weights_apart, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
     &adapter, &optimizer_temp, &optimizer_single, &gather_layers, &gather_ends, &gather_buckets,
     &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &whole_model, &gradient_dummies, NULL,
 };

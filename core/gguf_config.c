@@ -52,6 +52,7 @@ static const struct {
     {"hunyuan-dense", "hunyuan_v1_dense", ATTENTION_BIAS | QK_NORM},
     {"hunyuan-moe", "hunyuan_v1_moe", ATTENTION_BIAS | QK_NORM},
     {"deepseek", "deepseek", ATTENTION_BIAS},      {"deepseek2", "deepseek_v2", ATTENTION_BIAS},
+    {"deepseek4", "deepseek_v4", 0},
     {"gpt-oss", "gpt_oss", ATTENTION_BIAS},        {"mamba", "mamba", 0},
     {"mamba2", "mamba2", 0},                       {"jamba", "jamba", 0},
     {"lfm2", "lfm2", 0},                           {"lfm2moe", "lfm2_moe", 0},
@@ -85,6 +86,10 @@ static const struct {
     {"attention.indexer.head_count", "index_n_heads"},
     {"attention.indexer.key_length", "index_head_dim"},
     {"attention.indexer.top_k", "index_topk"},
+    {"attention.output_group_count", "o_groups"},
+    {"attention.output_lora_rank", "o_lora_rank"},
+    {"hyper_connection.count", "hc_mult"},
+    {"hash_layer_count", "num_hash_layers"},
     {"nextn_predict_layers", "num_nextn_predict_layers"},
     {"full_attention_interval", "full_attention_interval"},
     {"shortconv.l_cache", "conv_L_cache"},
@@ -231,9 +236,25 @@ static void put_number(maker *to, const char *key, const char *name) {
         cJSON_AddItemToArray(list, cJSON_CreateNumber((double)gp_gguf_whole(entry, i, 0)));
 }
 
-/* Prediction modules are blocks of the file behind the layers. */
+/* Tokens behind an entry of each layer; files may list those of prediction modules as well. */
+static void put_ratios(maker *to) {
+    const gp_gguf_entry *entry = entry_of(to, "attention.compress_ratios");
+    if (entry == NULL || !is_model(to, "deepseek_v4")) return;
+    cJSON *list = cJSON_AddArrayToObject(to->config, "compress_ratios");
+    for (uint64_t i = 0; i < entry->count && i < GP_GGUF_BLOCKS_MAX && list != NULL; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)gp_gguf_whole(entry, i, GP_GGUF_BLOCKS_MAX)));
+    put(to, "qk_rope_head_dim", number_of(to, "rope.dimension_count", 64));
+}
+
+/* Prediction modules are blocks of the file behind the layers. DeepSeek-V4's metadata may count one that is not there. */
 static void put_layers(maker *to) {
     uint64_t blocks = number_of(to, "block_count", 0), modules = number_of(to, "nextn_predict_layers", 0);
+    if (is_model(to, "deepseek_v4") && modules > 0 && modules < blocks) {
+        char name[48];
+        snprintf(name, sizeof name, "blk.%u.nextn.eh_proj.weight", (unsigned)(blocks - modules));
+        if (!has(to, name)) modules = 0;
+        put(to, "num_nextn_predict_layers", modules);
+    }
     if (modules > 0 && modules < blocks) put(to, "num_hidden_layers", blocks - modules);
 }
 
@@ -446,6 +467,7 @@ cJSON *gp_gguf_config(const gp_gguf *gguf, const char *architecture, gp_import_f
     check_kv_heads(&to);
     check_width(&to);
     put_layers(&to);
+    put_ratios(&to);
     put(&to, "vocab_size", vocabulary(&to));
     put_head_size(&to);
     put_latent(&to);

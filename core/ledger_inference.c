@@ -56,11 +56,14 @@ static gp_amount weights_of(const gp_model *model, const gp_layout *layout, cons
     return gp_weights_tensors_amount(&file, (double)layout->tp);
 }
 
-/* Appends the cache of every group of layers; returns all of its bytes. */
-static double add_caches(const gp_cache *cache, const gp_layout *layout, double block, gp_stage_ledger *ledger) {
+/* Appends the cache of every group of layers; returns all of its bytes. Compressed entries stand in pages of 256 tokens
+ * where there are pages: vLLM and SGLang demand it for DeepSeek-V4. */
+static double add_caches(const gp_cache *cache, const gp_layout *layout, double page, gp_stage_ledger *ledger) {
+    const double compressed_page = 256;
     double sequences = (double)layout->sequences, context = (double)layout->context, bytes = 0;
     for (int i = 0; i < cache->count; i++) {
         const gp_cache_group *group = &cache->groups[i];
+        double block = page > 1 && group->stride > 1 ? compressed_page : page;
         gp_amount amount = gp_kv_cache_amount(group, sequences, context, block, layout->recipe.kv_bits);
         gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
         bytes += (double)amount.bytes;
@@ -77,7 +80,7 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
     const double conv_bytes = 2, state_bytes = 4;
     const gp_stage_share *share = &ledger->share;
     double bytes = add_caches(cache, layout, 1, ledger);
-    if (cache->recurrent_layers > 0)
+    if (gp_cache_has_states(cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(cache, (double)layout->sequences, conv_bytes, state_bytes),
                          spread_cache);
@@ -96,8 +99,8 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
 static double add_states(const gp_cache *cache, const gp_layout *layout, gp_stage_ledger *ledger) {
     const double block = layout->recipe.block, conv_bytes = 2, state_bytes = 4;
     double sequences = (double)layout->sequences, layers = (double)cache->recurrent_layers;
-    if (cache->recurrent_layers == 0) return block;
-    if (cache->count == 0) {
+    if (!gp_cache_has_states(cache)) return block;
+    if (cache->count == 0 || cache->recurrent_layers == 0) {
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(cache, sequences, conv_bytes, state_bytes), spread_cache);
         return block;
@@ -114,6 +117,10 @@ static void add_paged(const gp_job *job, const gp_model *model, const gp_layout 
                       gp_stage_ledger *ledger) {
     const gp_stage_share *share = &ledger->share;
     double block = add_states(cache, layout, ledger);
+    if (cache->gathered_elements > 0 && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) {
+        gp_amount pass = gp_pass_state_amount(cache, layout->recipe.batched_tokens, layout->recipe.kv_bits);
+        gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING, pass, spread_workspace);
+    }
     double bytes = add_caches(cache, layout, block, ledger), share_free = layout->recipe.free_share;
     if (share_free > 0)
         gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, SERVING, gp_kept_free_amount(bytes, share_free), spread_cache);

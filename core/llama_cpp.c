@@ -130,12 +130,48 @@ static gp_amount format_weights(const gp_layout *layout, const sent_layers *sent
     return weights;
 }
 
+/* Compressed entries and the keys of their indexer, which has the type of the cache here. Returns the cells of both. */
+static double add_entries(const gp_cache_group *group, const gp_recipe *recipe, const context_options *options,
+                          gp_stage_ledger *ledger) {
+    double block = padding * (double)group->stride, cells = ceil(options->cells / block) * padding;
+    gp_cache_group index = *group;
+    index.elements = group->index;
+    index.rotary = 0;
+    gp_amount entries = gp_kv_cache_amount(group, options->sequences, options->cells, block, recipe->kv_bits);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, entries, spread_cache);
+    if (index.elements == 0) return cells;
+    gp_amount keys = gp_kv_cache_amount(&index, options->sequences, options->cells, block, recipe->kv_bits);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, keys, spread_cache);
+    return 2 * cells;
+}
+
+/* The last tokens of compressed layers and one micro-batch, for each sequence whatever the streams. Returns the cells. */
+static double add_recent(const gp_cache_group *group, const gp_recipe *recipe, const context_options *options,
+                         gp_stage_ledger *ledger) {
+    gp_cache_group recent = *group;
+    double cells = options->cells;
+    if (!options->whole_windows)
+        cells = ceil(fmin(cells, (double)group->window + options->ubatch) / padding) * padding;
+    recent.window = (int64_t)cells;
+    gp_amount amount = gp_kv_cache_amount(&recent, options->sequences, options->cells, padding, recipe->kv_bits);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
+    return cells;
+}
+
 /* Appends the caches; returns the cells that the masks cover. */
 static double add_caches(const gp_cache *cache, const gp_recipe *recipe, const context_options *options,
                          gp_stage_ledger *ledger) {
     double full = 0, windowed = 0;
     for (int i = 0; i < cache->count; i++) {
         gp_cache_group group = cache->groups[i];
+        if (group.stride > 1) {
+            full = fmax(full, add_entries(&group, recipe, options, ledger));
+            continue;
+        }
+        if (group.recent) {
+            windowed = add_recent(&group, recipe, options, ledger);
+            continue;
+        }
         bool limited = group.window > 0 && !recipe->ignores_windows && !options->whole_windows;
         double cells = limited ? window_cells(options, (double)group.window) : options->cells;
         if (group.window > 0 && !recipe->ignores_windows)
@@ -243,7 +279,7 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     gp_cache cache;
     gp_cache_of(model, 1, sent.first, sent.count, &cache);
     double masked = add_caches(&cache, recipe, &options, ledger);
-    if (cache.recurrent_layers > 0)
+    if (gp_cache_has_states(&cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(&cache, options.sequences, 4, 4), spread_cache);
     add_workspace(job, model, layout, &options, &sent, masked, ledger);

@@ -15,11 +15,6 @@ static bool build_named(const char *name, gp_model *model, gp_diagnostics *diagn
         gp_text_copy(model->name, sizeof model->name, row->id, strlen(row->id));
         return true;
     }
-    const char *unsupported = gp_catalog_unsupported(name);
-    if (unsupported != NULL) {
-        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_UNSUPPORTED_ARCHITECTURE, "model"), "value", unsupported);
-        return false;
-    }
     gp_diagnostic *fault = gp_diagnose(diagnostics, GP_CODE_UNKNOWN_MODEL, "model");
     const char *nearest = gp_catalog_nearest_model(name);
     gp_argue_text(fault, "value", name);

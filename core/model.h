@@ -44,6 +44,7 @@ typedef struct {
     int64_t cache_keys, cache_values, cache_index;
     /* Kept for each sequence, whatever its length: the convolution's last inputs (R), the state (S). Elements. */
     uint64_t conv_state, recurrent_state;
+    uint64_t gathered;       /* of the latter, elements of one token (COMPRESSED) */
     int matrix_count;
     gp_matrix matrices[GP_MATRICES_MAX]; /* attention, recurrence, FFN, in the order of computation */
     uint64_t linear_params;  /* inputs * outputs * copies of the quantised matrices, experts included */

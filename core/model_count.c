@@ -72,6 +72,13 @@ static void count_trainable(const gp_job *job, gp_model *model) {
     model->trainable_params = gp_is_adapter(job) ? model->adapter_params : model->total_params;
 }
 
+/* Where several streams end: a projection to a weight of each, their biases and a scale. */
+static uint64_t stream_head(const gp_shape *shape) {
+    uint64_t streams = (uint64_t)shape->streams;
+    if (streams < 2) return 0;
+    return gp_add(gp_mul3(streams, streams, (uint64_t)shape->hidden), streams + 1);
+}
+
 static void count_ends(gp_model *model) {
     const gp_shape *shape = &model->shape;
     uint64_t hidden = (uint64_t)shape->hidden, vocab = (uint64_t)shape->vocab;
@@ -82,17 +89,20 @@ static void count_ends(gp_model *model) {
     model->head_params = shape->tied_embeddings ? 0 : gp_add(gp_mul(vocab, width), shape->head_bias ? vocab : 0);
     model->final_params = gp_add(gp_mul(norms, gp_norm_params(shape->norm, shape->hidden)),
                                  (uint64_t)shape->extra_params);
+    model->final_params = gp_add(model->final_params, stream_head(shape));
     if (shape->embedding_dim > 0) model->final_params = gp_add(model->final_params, gp_mul3(2, width, hidden));
     model->vision_params = (uint64_t)shape->vision_params;
     model->audio_params = (uint64_t)shape->audio_params;
 }
 
-/* DeepSeek-V3, arXiv:2412.19437, section 2.2: a transformer block and a projection of 2h to h. */
+/* DeepSeek-V3, arXiv:2412.19437, section 2.2: a transformer block and a projection of 2h to h; where there are several
+ * streams, an end of them. */
 static void count_mtp(gp_model *model) {
     const gp_shape *shape = &model->shape;
     uint64_t hidden = (uint64_t)shape->hidden;
     uint64_t one = gp_add(gp_mul3(2, hidden, hidden), gp_mul((uint64_t)shape->mtp_norms, hidden));
     for (int i = 0; i < shape->mtp_kind_count; i++) one = gp_add(one, model->kinds[shape->mtp_kinds[i]].params);
+    one = gp_add(one, stream_head(shape));
     if (shape->mtp_copies) one = gp_add(one, gp_add(model->embedding_params, model->head_params));
     model->mtp_params = gp_mul((uint64_t)shape->mtp_layers, one);
 }

@@ -129,6 +129,55 @@ static void add_latent(const gp_shape *shape, gp_layer *layer) {
     if (latent->index_heads > 0 && !layer->kind.without_index) add_indexer(shape, layer);
 }
 
+/* What turns tokens into entries: two projections, weights of a block's places and a norm. Blocks of 4 overlap: each
+ * entry is made of the block's tokens and of those before it, with a projection of its own for either. The inputs of the
+ * block that is not full, and their weights, are kept for each sequence. */
+static void add_compressor(gp_layer *layer, gp_tensor kv, gp_tensor gate, int64_t hidden, int64_t width) {
+    int64_t ratio = layer->kind.compress, parts = ratio == 4 ? 2 : 1;
+    gp_add_matrix(layer, kv, hidden, parts * width, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, gate, hidden, parts * width, false, GP_SPLIT_COPIED);
+    add_other(layer, (uint64_t)(parts * width * ratio));
+    add_norm(layer, (uint64_t)width);
+    layer->gathered = gp_add(layer->gathered, (uint64_t)(2 * parts * width));
+    layer->recurrent_state = gp_add(layer->recurrent_state, (uint64_t)(parts * ratio * 2 * parts * width));
+}
+
+/* DeepSeek-V4 (github.com/ggml-org/llama.cpp src/models/deepseek4.cpp; modeling_deepseek_v4.py of the transformers
+ * library): queries of low rank; one key for all heads, which is the value too; an output projection of low rank for
+ * each group of heads; a sink per head. Layers that compress by 4 choose entries by an indexer. */
+static void add_compressed(const gp_shape *shape, gp_layer *layer) {
+    const gp_latent *latent = &shape->latent;
+    int64_t hidden = shape->hidden, width = shape->head_dim, query = layer->kind.heads * width;
+    int64_t inner = latent->output_groups * latent->output_lora;
+    gp_add_matrix(layer, GP_TENSOR_ATTN_Q_A, hidden, latent->q_lora, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_Q_B, latent->q_lora, query, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_KV, hidden, width, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT_A, query / latent->output_groups, inner, false, GP_SPLIT_COLUMN);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT_B, inner, hidden, false, GP_SPLIT_ROW);
+    add_norm(layer, (uint64_t)(latent->q_lora + width));
+    if (shape->sinks) add_other(layer, (uint64_t)layer->kind.heads);
+    layer->cache_keys = width;
+    layer->window = shape->sliding_window;
+    if (layer->kind.compress == 0) return;
+    add_compressor(layer, GP_TENSOR_COMPRESS_KV, GP_TENSOR_COMPRESS_GATE, hidden, width);
+    if (layer->kind.compress != 4) return;
+    int64_t heads = latent->index_heads, key = latent->index_dim;
+    gp_add_matrix(layer, GP_TENSOR_INDEX_Q, latent->q_lora, heads * key, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_INDEX_WEIGHTS, hidden, heads, false, GP_SPLIT_COPIED);
+    add_compressor(layer, GP_TENSOR_INDEX_COMPRESS_KV, GP_TENSOR_INDEX_COMPRESS_GATE, hidden, key);
+    layer->cache_index = key;
+}
+
+/* Manifold-constrained hyper-connections (DeepSeek-V4): for attention and feed-forward each, a projection of all s
+ * streams to the weights with which they are read, written and mixed, (2 + s)·s of them, a bias of each and 3 scales. */
+static void add_streams(const gp_shape *shape, gp_layer *layer) {
+    int64_t streams = shape->streams, mixes = (2 + streams) * streams;
+    if (streams < 2) return;
+    gp_add_matrix(layer, GP_TENSOR_STREAMS_ATTN, streams * shape->hidden, mixes, false, GP_SPLIT_COPIED);
+    gp_add_matrix(layer, GP_TENSOR_STREAMS_FFN, streams * shape->hidden, mixes, false, GP_SPLIT_COPIED);
+    add_other(layer, (uint64_t)(2 * (mixes + 3)));
+}
+
 /* Gated FFN, Shazeer 2020, arXiv:2002.05202: 3·h·f; 2·h·f without a gate. */
 static void add_dense(const gp_shape *shape, int64_t ffn, gp_layer *layer) {
     int64_t hidden = shape->hidden;
@@ -155,7 +204,8 @@ static void add_experts(const gp_shape *shape, gp_layer *layer) {
     int64_t width = experts->latent > 0 ? experts->latent : hidden;
     bool bias = experts->bias;
     gp_add_matrix(layer, GP_TENSOR_ROUTER, hidden, count, experts->router_bias, GP_SPLIT_COPIED);
-    if (experts->correction_bias) add_other(layer, (uint64_t)count);
+    if (layer->kind.hashed) add_other(layer, gp_mul((uint64_t)experts->topk, (uint64_t)shape->vocab));
+    else if (experts->correction_bias) add_other(layer, (uint64_t)count);
     if (experts->latent > 0) {
         gp_add_matrix(layer, GP_TENSOR_LATENT_DOWN, hidden, width, false, GP_SPLIT_COPIED);
         gp_add_matrix(layer, GP_TENSOR_LATENT_UP, width, hidden, false, GP_SPLIT_COPIED);
@@ -178,10 +228,13 @@ static void add_mixers(const gp_shape *shape, gp_layer *layer) {
     const gp_layer_kind *kind = &layer->kind;
     if (kind->attention == GP_ATTENTION_LATENT) {
         add_latent(shape, layer);
+    } else if (kind->attention == GP_ATTENTION_COMPRESSED) {
+        add_compressed(shape, layer);
     } else if (kind->attention != GP_ATTENTION_NONE) {
         add_attention(shape, layer);
     }
     if (kind->crosses) add_crossing(shape, layer);
+    add_streams(shape, layer);
     if (kind->recurrence != GP_RECURRENCE_NONE) gp_add_recurrence(shape, layer);
 }
 

@@ -107,6 +107,8 @@ static role role_of(gp_tensor tensor) {
     switch (tensor) {
     case GP_TENSOR_ROUTER:
     case GP_TENSOR_SHARED_SWITCH:
+    case GP_TENSOR_STREAMS_ATTN:
+    case GP_TENSOR_STREAMS_FFN:
     case GP_TENSOR_SSM_CONV:
     case GP_TENSOR_SSM_A:
     case GP_TENSOR_SHORT_CONV: return ROLE_FLOAT;

@@ -27,6 +27,7 @@ void gp_recipe_set_format(const char *name, const gp_model *model, gp_recipe *re
     recipe->textbook_bits = format != NULL ? format->textbook_bits : 16;
     recipe->whole_model = format != NULL && format->whole_model;
     recipe->experts_only = format != NULL && format->experts_only && model->expert_params > 0;
+    recipe->beside_bits = recipe->experts_only ? format->beside_bits : 0;
     recipe->mix = format != NULL ? gp_mix_find(format->name) : -1;
     if (recipe->mix >= 0) set_file(model, recipe);
 }
@@ -175,14 +176,15 @@ static void set_graph(const gp_model *model, gp_recipe *recipe) {
     if (summed && model->shape.experts.shared_ffn > 0) recipe->logit_rows = (double)model->shape.experts.topk + 3;
     /* A window on every layer is not used, nor is Qwen's on the last ones. */
     bool full = false;
-    for (int i = 0; i < model->kind_count; i++)
-        full = full || (model->kinds[i].cache_keys > 0 && model->kinds[i].window == 0);
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer *layer = &model->kinds[i];
+        full = full || layer->kind.attention == GP_ATTENTION_COMPRESSED || (layer->cache_keys > 0 && layer->window == 0);
+    }
     recipe->ignores_windows = !full || gp_begins_with(type, "qwen");
 }
 
-/* What the format packs of a whole model; layers beyond the map are alike. */
-static uint64_t packed_params(const gp_model *model, const gp_recipe *recipe) {
-    if (recipe->experts_only) return model->expert_params;
+/* Matrices of all layers; layers beyond the map are alike. */
+static uint64_t linear_params(const gp_model *model) {
     uint64_t linear = 0;
     int64_t layers = model->shape.layers, mapped = layers < GP_MAPPED_LAYERS ? layers : GP_MAPPED_LAYERS;
     for (int64_t i = 0; i < mapped; i++) linear = gp_add(linear, gp_model_layer(model, i)->linear_params);
@@ -191,10 +193,17 @@ static uint64_t packed_params(const gp_model *model, const gp_recipe *recipe) {
     return linear;
 }
 
+double gp_recipe_bits(const gp_recipe *recipe, uint64_t experts, uint64_t linear, uint64_t other) {
+    uint64_t packed = recipe->experts_only ? experts : linear;
+    double beside = (double)gp_sub_or_zero(linear, packed), rest = (double)other;
+    if (recipe->whole_model) return ((double)packed + beside + rest) * recipe->linear_bits;
+    double beside_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
+    return (double)packed * recipe->linear_bits + beside * beside_bits + rest * recipe->other_bits;
+}
+
 static double model_bits(const gp_model *model, const gp_recipe *recipe) {
-    uint64_t packed = packed_params(model, recipe);
-    double other = (double)gp_sub_or_zero(model->total_params, packed);
-    return (double)packed * recipe->linear_bits + other * (recipe->whole_model ? recipe->linear_bits : recipe->other_bits);
+    uint64_t linear = linear_params(model);
+    return gp_recipe_bits(recipe, model->expert_params, linear, gp_sub_or_zero(model->total_params, linear));
 }
 
 /* ik_llama.cpp and KTransformers are made for experts in host memory: they go there when the devices do not hold them

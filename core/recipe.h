@@ -60,7 +60,8 @@ typedef struct {
     double linear_bits, other_bits; /* stored weights: layer matrices, everything else */
     double textbook_bits;           /* the course notes' round figure for the same format */
     bool whole_model;               /* linear_bits is an average over all tensors */
-    bool experts_only;              /* linear_bits are those of the routed experts, other_bits those of all else */
+    bool experts_only;              /* linear_bits are those of the routed experts, other_bits those of all else … */
+    double beside_bits;             /* … but for the linear layers beside them, where this is not 0 */
     bool on_host;                   /* the device is the host: no CUDA context, no allocator pool */
     bool unified_memory;            /* host and device share theirs (Apple) */
     int mix;                        /* of a GGUF file (quantize.h), -1 = none; its tensors' bytes: */
@@ -115,6 +116,10 @@ typedef struct {
     bool before_scheduler;               /* a build of 2023, before buffers had a scheduler */
     bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;
+
+/* Bits of weights: `linear` are the matrices of layers, `experts` those of them that are routed experts, `other` all else. */
+double gp_recipe_bits(const gp_recipe *recipe, uint64_t experts, uint64_t linear, uint64_t other);
+
 
 /* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */
 int gp_recipe_zero_of(const char *fsdp);

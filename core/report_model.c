@@ -22,11 +22,12 @@ static const char *model_source(const gp_plan *plan) {
 }
 
 static void write_attention(gp_writer *writer, const gp_layer *layer) {
-    static const char *const names[] = {"full", "sliding", "chunked", "latent", "encoder", "cross"};
+    static const char *const names[] = {"full", "sliding", "chunked", "latent", "encoder", "cross", "compressed"};
     const gp_layer_kind *kind = &layer->kind;
     if (kind->attention == GP_ATTENTION_NONE) return;
     gp_write_text(writer, "attention", names[kind->attention]);
     gp_write_known(writer, "window", (double)layer->window);
+    gp_write_known(writer, "compress", (double)kind->compress);
     gp_write_whole(writer, "heads", kind->heads);
     if (kind->attention != GP_ATTENTION_LATENT) {
         gp_write_whole(writer, "kv_heads", kind->kv_heads);
@@ -52,8 +53,9 @@ static void write_kind(gp_writer *writer, const gp_layer *layer, int64_t layers)
     if (layer->kind.recurrence != GP_RECURRENCE_NONE)
         gp_write_text(writer, "recurrence", recurrences[layer->kind.recurrence]);
     write_feed_forward(writer, layer);
-    int64_t cached = layer->cache_keys + layer->cache_values + layer->cache_index;
-    gp_write_known(writer, "cache_elements_per_token", (double)cached);
+    double cached = (double)(layer->cache_keys + layer->cache_values + layer->cache_index);
+    if (layer->kind.compress > 0) cached /= (double)layer->kind.compress;
+    gp_write_known(writer, "cache_elements_per_token", cached);
     gp_write_known(writer, "state_elements_per_sequence", (double)layer->conv_state + (double)layer->recurrent_state);
     gp_write_bytes(writer, "params", layer->params);
     if (layer->expert_params > 0) gp_write_bytes(writer, "active_params", layer->active_params);
@@ -94,7 +96,8 @@ static void write_model(gp_writer *writer, const gp_plan *plan) {
     gp_write_known(writer, "max_context", (double)shape->max_context);
     write_experts(writer, &shape->experts);
     gp_write_open(writer, "layer_kinds", '[');
-    for (int i = 0; i < model->kind_count; i++) write_kind(writer, &model->kinds[i], model->kind_layers[i]);
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kind_layers[i] > 0) write_kind(writer, &model->kinds[i], model->kind_layers[i]);
     gp_write_close(writer, ']');
     if (model->row.id != NULL) gp_write_known_text(writer, "active_published", model->row.published_active);
     gp_write_text(writer, "source", model_source(plan));

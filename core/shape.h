@@ -16,10 +16,11 @@ typedef enum { GP_NORM_RMS, GP_NORM_LAYER, GP_NORM_LAYER_NO_BIAS, GP_NORM_NONE }
 
 /* Softmax attention of a layer: over all tokens before; over a window of them; over the chunk a token stands in
  * (Llama 4); over a compressed cache (MLA); bidirectional without a cache (encoders); to the states of another model
- * (cross attention, whose cache does not grow). */
+ * (cross attention, whose cache does not grow); over a window and, beyond it, entries that each stand for several tokens
+ * (COMPRESSED, DeepSeek-V4). */
 typedef enum {
     GP_ATTENTION_FULL, GP_ATTENTION_SLIDING, GP_ATTENTION_CHUNKED, GP_ATTENTION_LATENT, GP_ATTENTION_ENCODER,
-    GP_ATTENTION_CROSS, GP_ATTENTION_NONE
+    GP_ATTENTION_CROSS, GP_ATTENTION_COMPRESSED, GP_ATTENTION_NONE
 } gp_attention;
 
 /* What carries a state of fixed size along the sequence, instead of attention or beside it (Falcon-H1). */
@@ -41,8 +42,10 @@ typedef struct {
     bool keys_are_values;   /* one projection for both (Gemma 4, global layers); both are cached */
     bool without_index;     /* sparse attention that takes an earlier layer's choice of tokens (GLM-5.2) */
     bool crosses;           /* cross attention to an encoder beside self-attention (T5) */
+    bool hashed;            /* experts by a table of the token, not by a router's scores (DeepSeek-V4) */
     bool borrowed;          /* attention by a block that several layers share, counted in shape.extra_params (Zamba 2) */
     int64_t heads, kv_heads, head_dim, ffn;
+    int64_t compress;       /* tokens behind an entry of a COMPRESSED layer's cache; 0 = the window alone */
     int64_t extra_params;   /* outside matrices and norms: gates, scalars, shared blocks held once by this layer */
 } gp_layer_kind;
 #define GP_KINDS_MAX 16
@@ -67,6 +70,7 @@ typedef struct {
     int64_t kv_lora, nope, rope, value;
     bool output_gate;         /* a gate as wide as the heads' values (Kimi K3) */
     int64_t index_heads, index_dim, index_topk; /* the indexer of sparse attention (DeepSeek-V3.2), 0 = none */
+    int64_t output_groups, output_lora; /* groups of heads, each with an output projection of that rank (DeepSeek-V4) */
 } gp_latent;
 
 /* State-space and linear-attention layers. */
@@ -102,12 +106,14 @@ typedef struct {
     gp_latent latent;
     gp_state_space recurrent;
     int64_t vision_params, audio_params; /* towers and their projectors; 0 = none */
+    int64_t streams;            /* copies of the residual stream, mixed before and after each half layer (hyper-connections,
+                                   arXiv:2409.19606); 0 = one, unmixed */
     int64_t extra_params;       /* around the layers, beyond embeddings, head and norms (Gemma 3n, Zamba 2) */
     /* Multi-token prediction modules beside the layers: one layer of each of the given kinds, a projection of the
      * embedding and the hidden state to hidden, and norms. */
     int64_t mtp_layers;
     int mtp_kind_count, mtp_norms;
-    uint8_t mtp_kinds[2];
+    uint8_t mtp_kinds[2];       /* a kind may be one that no layer has */
     bool mtp_copies;            /* each holds the embedding and the head again (DeepSeek-V3) */
     bool mtp_counted;           /* the published count holds them */
     bool incomplete;            /* parts whose structure is not known are left out of every count */

@@ -23,17 +23,17 @@ static const member shape_members[] = {
     SHAPE(experts.shared_gate), SHAPE(experts.correction_bias), SHAPE(experts.router_bias), SHAPE(experts.bias),
     SHAPE(experts.latent_norm), SHAPE(latent.q_lora), SHAPE(latent.kv_lora), SHAPE(latent.nope), SHAPE(latent.rope),
     SHAPE(latent.value), SHAPE(latent.output_gate), SHAPE(latent.index_heads), SHAPE(latent.index_dim),
-    SHAPE(latent.index_topk), SHAPE(recurrent.inner), SHAPE(recurrent.state), SHAPE(recurrent.heads),
+    SHAPE(latent.index_topk), SHAPE(latent.output_groups), SHAPE(latent.output_lora), SHAPE(recurrent.inner), SHAPE(recurrent.state), SHAPE(recurrent.heads),
     SHAPE(recurrent.key_heads), SHAPE(recurrent.groups), SHAPE(recurrent.kernel), SHAPE(recurrent.rank),
     SHAPE(recurrent.conv_bias), SHAPE(recurrent.bias), SHAPE(recurrent.inner_norms), SHAPE(vision_params),
-    SHAPE(audio_params), SHAPE(extra_params), SHAPE(mtp_layers), SHAPE(mtp_kind_count), SHAPE(mtp_norms),
+    SHAPE(audio_params), SHAPE(streams), SHAPE(extra_params), SHAPE(mtp_layers), SHAPE(mtp_kind_count), SHAPE(mtp_norms),
     SHAPE(mtp_kinds[0]), SHAPE(mtp_kinds[1]), SHAPE(mtp_copies), SHAPE(mtp_counted), SHAPE(incomplete),
     SHAPE(kind_count),
 };
 static const member kind_members[] = {
     KIND(attention), KIND(recurrence), KIND(feed_forward), KIND(shares_kv), KIND(keeps_projections),
-    KIND(keys_are_values), KIND(without_index), KIND(crosses), KIND(borrowed), KIND(heads), KIND(kv_heads),
-    KIND(head_dim), KIND(ffn), KIND(extra_params),
+    KIND(keys_are_values), KIND(without_index), KIND(crosses), KIND(hashed), KIND(borrowed), KIND(heads), KIND(kv_heads),
+    KIND(head_dim), KIND(ffn), KIND(compress), KIND(extra_params),
 };
 enum {
     SHAPE_MEMBERS = sizeof shape_members / sizeof shape_members[0],

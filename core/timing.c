@@ -52,7 +52,7 @@ static void count_layers(const gp_job *job, machine *m) {
         m->experts += layers * (double)layer->expert_params;
         m->dense += layers * (double)(layer->params - layer->expert_params);
         if (layer->expert_params > 0) m->expert_layers += layers;
-        if (layer->cache_keys > 0)
+        if (layer->cache_keys > 0 && layer->kind.attention != GP_ATTENTION_COMPRESSED)
             m->query_width += layers * (double)layer->kind.heads * (double)layer->kind.head_dim;
     }
     int64_t ways = gp_known(job, GP_FIELD_ATTENTION_DP) ? gp_whole(job, GP_FIELD_ATTENTION_DP) : 1;
@@ -149,9 +149,33 @@ static double attended(const gp_model *model, double tokens) {
         const gp_layer *layer = &model->kinds[i];
         if (layer->cache_keys == 0) continue;
         double seen = layer->window > 0 ? fmin(tokens, (double)layer->window) : tokens;
+        if (layer->kind.compress > 0) {
+            double entries = floor(tokens / (double)layer->kind.compress);
+            seen += layer->cache_index > 0 ? fmin(entries, (double)model->shape.latent.index_topk) : entries;
+        }
         sum += (double)model->kind_layers[i] * (double)layer->kind.heads * (double)layer->kind.head_dim * seen;
     }
     return sum;
+}
+
+/* Scores and sums of a prompt over compressed layers: each token sees the window, and of the entries before it, half of
+ * the last one's in the mean, all or as many as an indexer chooses, which scores all of them with heads of its own. */
+static double compressed_flop(const gp_model *model, double tokens) {
+    const gp_latent *latent = &model->shape.latent;
+    double flop = 0;
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer *layer = &model->kinds[i];
+        if (layer->kind.attention != GP_ATTENTION_COMPRESSED) continue;
+        double entries = layer->kind.compress > 0 ? tokens / (double)layer->kind.compress / 2 : 0, scored = 0;
+        if (layer->cache_index > 0) {
+            scored = 2 * (double)latent->index_heads * (double)latent->index_dim * entries;
+            entries = fmin(entries, (double)latent->index_topk);
+        }
+        double seen = fmin(tokens, (double)layer->window) + entries;
+        double width = (double)layer->kind.heads * (double)layer->kind.head_dim;
+        flop += (double)model->kind_layers[i] * tokens * (4 * width * seen + scored);
+    }
+    return flop;
 }
 
 /* Cached bytes that one token of a sequence of `context` tokens reads, on one rank. */
@@ -162,8 +186,13 @@ static double cache_read(const machine *m, double context) {
     double places = fmax(context, m->places);
     for (int i = 0; i < m->cache.count; i++) {
         const gp_cache_group *group = &m->cache.groups[i];
-        double seen = group->window > 0 ? fmin(places, (double)group->window) : places;
-        bytes += (double)group->layers * (double)group->elements * seen * bits / 8;
+        double entries = places / (double)group->stride;
+        double seen = group->window > 0 ? fmin(entries, (double)group->window) : entries;
+        if (group->chosen > 0) {
+            bytes += (double)group->layers * gp_index_bytes(group->index) * seen;
+            seen = fmin(seen, (double)group->chosen);
+        }
+        bytes += (double)group->layers * gp_cache_entry_bytes(group, bits) * seen;
     }
     return bytes;
 }
@@ -232,7 +261,7 @@ static gp_timed prompt_of(const machine *m, double tokens) {
     parts.pass_bytes = used * (m->linear_bytes + (packed ? engine->unpack_bytes : 0)) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
-    parts.attention_flop = 2 * m->query_width * tokens * tokens / m->ranks;
+    parts.attention_flop = (2 * m->query_width * tokens * tokens + compressed_flop(m->model, tokens)) / m->ranks;
     parts.attention_flops = m->half_flops * engine->attention_share;
     parts.reduce_s = reduce_seconds(m, parts.passes, tokens);
     if (engine->pass_tokens > 0 && stages > 1 && parts.passes > 1)

@@ -161,3 +161,32 @@ test("gemma4: wide global layers, shared keys and values, experts beside a dense
   assert.equal(plan.kv.bytes_per_token, 2 * (5 * 2 * 2 * HEAD + 2 * wide));
   assert.deepEqual(plan.model.layer_kinds.map(({ layers: n, attention: kind, window }) => [n, kind, window]), [[5, "sliding", 512], [1, "full", undefined]]);
 });
+
+/** DeepSeek-V4 as llama.cpp reads it (src/models/deepseek4.cpp): the window alone, then entries of 4 and of 128 tokens. */
+test("deepseek4: windows, compressed entries with and without an indexer, a table of experts, streams", () => {
+  const [heads, width, queries, groups, rank, streams, count, used, ffn, indexHeads, key] = [4, 32, 16, 2, 8, 2, 4, 2, 32, 2, 16];
+  const mixes = (2 + streams) * streams;
+  const compressor = (at, name, size, parts, ratio) => [matrix(at(`${name}_kv`), HIDDEN, parts * size), matrix(at(`${name}_gate`), HIDDEN, parts * size),
+    { ...matrix(at(`${name}_ape`), parts * size, ratio), type: "F32" }, vector(at(`${name}_norm.weight`), size)];
+  const block = (ratio, hashed) => (at) => [
+    ...["attn_norm", "ffn_norm"].map((name) => vector(at(`${name}.weight`), HIDDEN)), vector(at("attn_sinks.weight"), heads), matrix(at("attn_q_a"), HIDDEN, queries),
+    vector(at("attn_q_a_norm.weight"), queries), matrix(at("attn_q_b"), queries, heads * width), matrix(at("attn_kv"), HIDDEN, width), vector(at("attn_kv_a_norm.weight"), width),
+    matrix(at("attn_output_a"), heads * width / groups, groups * rank), matrix(at("attn_output_b"), groups * rank, HIDDEN),
+    ...["attn", "ffn"].flatMap((half) => [{ ...matrix(at(`hc_${half}_fn`), streams * HIDDEN, mixes), type: "F32" }, vector(at(`hc_${half}_base.weight`), mixes), vector(at(`hc_${half}_scale.weight`), 3)]),
+    ...(ratio ? compressor(at, "attn_compressor", width, ratio === 4 ? 2 : 1, ratio) : []),
+    ...(ratio === 4 ? [matrix(at("indexer.proj"), HIDDEN, indexHeads), matrix(at("indexer.attn_q_b"), queries, indexHeads * key), ...compressor(at, "indexer_compressor", key, 2, 4)] : []),
+    ...experts(at, count, ffn).filter(({ name }) => !(hashed && name.endsWith("exp_probs_b.bias"))),
+    ...(hashed ? [{ ...matrix(at("ffn_gate_tid2eid"), used, VOCAB), type: "F32" }] : [])];
+  const model = decoder("deepseek4", [block(0, true), block(4, false), block(128, false)], { feed_forward_length: ffn, "attention.head_count": heads, "attention.head_count_kv": 1,
+    "attention.key_length": width, "attention.value_length": width, "attention.q_lora_rank": queries, "attention.sliding_window": 32, "rope.dimension_count": 8,
+    "attention.output_group_count": groups, "attention.output_lora_rank": rank, "attention.compress_ratios": { u32: [0, 4, 128, 0] }, "attention.indexer.head_count": indexHeads,
+    "attention.indexer.key_length": key, "attention.indexer.top_k": 8, "hyper_connection.count": streams, hash_layer_count: 1, expert_count: count, expert_used_count: used,
+    expert_feed_forward_length: ffn, expert_shared_count: 1, nextn_predict_layers: 1 });
+  model.tensors.push({ ...matrix("output_hc_fn", streams * HIDDEN, streams), type: "F32" }, vector("output_hc_base.weight", streams), vector("output_hc_scale.weight", 1));
+  const report = imported(model);
+  assert.deepEqual([report.warnings, report.import.computed_params], [[], report.import.params]);
+  const [plan] = planAll([{ hardware: { gpu: "H100" }, task: "infer", ...report.job, infer: { ...report.job.infer, context: 4096, ubatch: 512 } }]);
+  assert.deepEqual(plan.model.layer_kinds.map(({ window, compress }) => [window, compress]), [[32, undefined], [32, 4], [32, 128]]);
+  const caches = plan.memory.stages[0].items.filter(({ id }) => id === "kv_cache").map(({ bytes }) => bytes);
+  assert.deepEqual(caches, [3 * 768 * 2 * width, 1024 * 2 * width, 1024 * 2 * key, 256 * 2 * width]);
+});

@@ -116,7 +116,6 @@ static void long_names_are_unknown(void **state) {
     for (size_t i = 5; i < sizeof name - 1; i += 7) name[i] = '-';
     assert_string_equal(found_model(name), "");
     assert_null(gp_catalog_find_gpu(name));
-    assert_null(gp_catalog_unsupported(name));
     assert_string_equal(gp_catalog_nearest_model(name), "");
     assert_string_equal(gp_catalog_nearest_gpu(name), "");
 }
@@ -130,12 +129,10 @@ static void misspelt_names_have_a_nearest(void **state) {
     assert_string_equal(gp_catalog_nearest_gpu("zzzzzzzzzz"), "");
 }
 
-static void models_of_unknown_structure_are_known_by_name(void **state) {
+static void models_are_found_by_their_short_names(void **state) {
     (void)state;
-    assert_string_equal(gp_catalog_unsupported("deepseek-ai/DeepSeek-V4-Pro"), "deepseek_v4");
-    assert_string_equal(gp_catalog_unsupported("deepseek-v4-flash"), "deepseek_v4");
-    assert_null(gp_catalog_unsupported("llama-3.1-8b"));
-    assert_string_equal(found_model("deepseek-ai/DeepSeek-V4-Pro"), "");
+    assert_string_equal(found_model("deepseek-v4-flash"), "deepseek-ai/DeepSeek-V4-Flash");
+    assert_string_equal(found_model("DeepSeek-V4-Pro"), "deepseek-ai/DeepSeek-V4-Pro");
     assert_string_equal(found_model("mixtral-8x7b"), "mistralai/Mixtral-8x7B-v0.1");
     assert_string_equal(found_model("gpt-oss-120b"), "openai/gpt-oss-120b");
 }
@@ -228,7 +225,7 @@ int main(void) {
         cmocka_unit_test(gpus_are_found_as_people_write_them),
         cmocka_unit_test(long_names_are_unknown),
         cmocka_unit_test(misspelt_names_have_a_nearest),
-        cmocka_unit_test(models_of_unknown_structure_are_known_by_name),
+        cmocka_unit_test(models_are_found_by_their_short_names),
         cmocka_unit_test(every_row_is_found_by_its_own_name),
         cmocka_unit_test(visible_memory_is_near_nominal),
         cmocka_unit_test(filters_take_every_word),

@@ -146,7 +146,7 @@ static void faults_have_code_and_path(void **state) {
         {"7", GP_CODE_WRONG_TYPE, "model.config"},
         {"{}", GP_CODE_INCOMPLETE_MODEL, "model.config.model_type"},
         {"{\"model_type\":7}", GP_CODE_WRONG_TYPE, "model.config.model_type"},
-        {"{\"model_type\":\"deepseek_v4\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
+        {"{\"model_type\":\"rwkv9\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
         {"{\"model_type\":\"bert\"}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.model_type"},
         {"{\"architectures\":[\"RwkvForCausalLM\"]}", GP_CODE_UNSUPPORTED_ARCHITECTURE, "model.config.architectures"},
         {"{\"model_type\":\"gemma3\",\"text_config\":{\"hidden_size\":64}}", GP_CODE_INCOMPLETE_MODEL,
