@@ -8,50 +8,48 @@
 /* Ratios that have a structure: none, of overlapping blocks with an indexer, and of blocks without one. */
 enum { SPARSE = 4, HEAVY = 128 };
 
-static const struct {
-    const char *name;
-    int64_t ratio;
-} layer_names[] = {
-    {"sliding_attention", 0}, {"compressed_sparse_attention", SPARSE}, {"heavily_compressed_attention", HEAVY},
-};
+/* Ratios by the names that transformers gives the kinds of layers. */
+static const char *const layer_names[] = {"sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
+                                          NULL};
+static const int64_t ratios[] = {0, SPARSE, HEAVY};
 
-/* -1 for a ratio, or a name of a kind of layer, that has no known structure. */
-static int64_t ratio_of(const cJSON *item) {
-    if (cJSON_IsNumber(item)) {
-        double value = item->valuedouble;
-        return value == 0 || value == 1 ? 0 : value == SPARSE ? SPARSE : value == HEAVY ? HEAVY : -1;
-    }
-    for (size_t i = 0; i < sizeof layer_names / sizeof layer_names[0] && cJSON_IsString(item); i++)
-        if (strcmp(layer_names[i].name, item->valuestring) == 0) return layer_names[i].ratio;
-    return -1;
-}
-
-/* `layer_types` by name, else `compress_ratios`, a number for each layer and, in published configurations, one for the
- * prediction module behind them. */
-static void place_ratios(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
-    const char *key = gp_config_item(reader, "layer_types") != NULL ? "layer_types" : "compress_ratios";
-    const cJSON *list = gp_config_item(reader, key), *item = NULL;
-    if (list == NULL) {
-        gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, key), "what", key);
-        return;
-    }
+/* A number for each layer and, in published configurations, one for the prediction module behind them. */
+static void take_ratios(gp_config_reader *reader, const cJSON *list, gp_layer_plan *plan) {
+    const cJSON *item = NULL;
     int64_t layer = 0;
     cJSON_ArrayForEach(item, list) {
-        int64_t ratio = ratio_of(item);
-        if (ratio < 0) gp_config_unsupported(reader, key, "deepseek_v4");
-        if (ratio < 0) return;
-        if (layer < plan->count) plan->of[layer].compress = ratio;
+        double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        bool known = value == 0 || value == 1 || value == SPARSE || value == HEAVY;
+        if (!known) {
+            gp_config_unsupported(reader, "compress_ratios", "deepseek_v4");
+            return;
+        }
+        if (layer < plan->count) plan->of[layer].compress = value > 1 ? (int64_t)value : 0;
         layer++;
     }
-    if (layer >= shape->layers && layer <= shape->layers + GP_MAPPED_LAYERS) return;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
-    gp_argue_text(row, "what", key);
+    if (layer >= plan->count) return;
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "compress_ratios");
+    gp_argue_text(row, "what", "compress_ratios");
     gp_argue_number(row, "value", (double)layer);
+}
+
+static void place_ratios(gp_config_reader *reader, gp_layer_plan *plan) {
+    uint8_t kinds[GP_MAPPED_LAYERS];
+    bool named = gp_plan_words(reader, "layer_types", layer_names, plan, kinds);
+    for (int64_t i = 0; i < plan->count && named; i++) plan->of[i].compress = ratios[kinds[i]];
+    if (named || gp_config_item(reader, "layer_types") != NULL) return;
+    const cJSON *list = gp_config_list(reader, "compress_ratios");
+    if (list != NULL) {
+        take_ratios(reader, list, plan);
+    } else if (gp_config_item(reader, "compress_ratios") == NULL) {
+        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, "compress_ratios");
+        gp_argue_text(row, "what", "compress_ratios");
+    }
 }
 
 /* The first layers choose experts by a table of the token. */
 static void place_tables(gp_config_reader *reader, gp_layer_plan *plan) {
-    const cJSON *types = gp_config_item(reader, "mlp_layer_types");
+    const cJSON *types = gp_config_item(reader, "mlp_layer_types"); /* read with the experts */
     int64_t first = gp_config_whole(reader, "num_hash_layers", 0, 3);
     for (int64_t i = 0; i < plan->count; i++) {
         const cJSON *type = cJSON_GetArrayItem(types, (int)i);
@@ -88,10 +86,7 @@ static void check_sizes(gp_config_reader *reader, const gp_shape *shape) {
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (sizes[i].value <= sizes[i].most) continue;
-        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, sizes[i].key);
-        gp_argue_number(row, "value", (double)sizes[i].value);
-        gp_argue_number(row, "min", 1);
-        gp_argue_number(row, "max", (double)sizes[i].most);
+        gp_config_out_of_range(reader, sizes[i].key, (double)sizes[i].value, 1, (double)sizes[i].most);
     }
     if (shape->heads % latent->output_groups == 0) return;
     gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "o_groups");
@@ -105,7 +100,7 @@ void gp_rule_deepseek_v4(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
     read_sizes(reader, shape);
     check_sizes(reader, shape);
     for (int64_t i = 0; i < plan->count; i++) plan->of[i].attention = GP_ATTENTION_COMPRESSED;
-    place_ratios(reader, shape, plan);
+    place_ratios(reader, plan);
     place_tables(reader, plan);
     shape->mtp_layers = gp_config_whole(reader, "num_nextn_predict_layers", 0, 1);
     shape->mtp_norms = 3;

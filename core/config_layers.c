@@ -212,7 +212,7 @@ static int64_t expert_number(gp_config_reader *reader, const char *key, int64_t 
 
 /* Dense layers first, then experts in every `step`-th layer; the layers of mlp_only_layers stay dense. */
 static void place_experts(gp_config_reader *reader, gp_layer_plan *plan) {
-    static const char *const kinds[] = {"dense", "sparse", NULL};
+    static const char *const kinds[] = {"dense", "sparse", "moe", "hash_moe", NULL};
     bool dense[GP_MAPPED_LAYERS];
     uint8_t kind[GP_MAPPED_LAYERS];
     int64_t frequency[GP_MAPPED_LAYERS];
@@ -225,7 +225,7 @@ static void place_experts(gp_config_reader *reader, gp_layer_plan *plan) {
     bool named = gp_plan_words(reader, "mlp_layer_types", kinds, plan, kind);
     for (int64_t i = 0; i < plan->count; i++) {
         bool moe = i >= first && i % step == 0 && !dense[i] && (sparse == 0 || (i + 1) % sparse == 0);
-        if (named) moe = kind[i] == 1;
+        if (named) moe = kind[i] != 0;
         if (each) moe = frequency[i] == 1;
         if (moe) plan->of[i].feed_forward = GP_FFN_MOE;
     }

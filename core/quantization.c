@@ -267,6 +267,12 @@ static void read_dtype(gp_config_reader *outer, gp_quantization *to) {
     if (!to->stated) set_format(to, "bf16");
 }
 
+/* Routed experts may be in fewer bits than the settings say (DeepSeek-V4). */
+static void read_experts(gp_config_reader *outer, gp_quantization *to) {
+    const char *type = gp_config_text(outer, "expert_dtype");
+    if (type != NULL && strcmp(type, "fp4") == 0 && strcmp(to->format, "fp8") == 0) set_format(to, "mxfp4-fp8");
+}
+
 void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnostics *faults) {
     char paths[3][GP_PATH_BYTES];
     gp_config_reader outer = {config, "", faults, true, false}, settings;
@@ -275,7 +281,11 @@ void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnosti
         /* The producer's own file, as it is or inside (modelopt). */
         if (cJSON_IsObject(gp_config_item(&settings, "quantization")))
             settings = gp_config_inside(&settings, "quantization", paths[2]);
-        if (settings.object == NULL || read_settings(&settings, to) || gp_has_errors(faults)) return;
+        bool told = settings.object == NULL || read_settings(&settings, to) || gp_has_errors(faults);
+        if (told) {
+            read_experts(&outer, to);
+            return;
+        }
         *to = (gp_quantization){.stated = true};
         not_told(&outer, settings.path);
     }

@@ -21,7 +21,7 @@ test("parameters are those of the published files, prediction modules and tables
 
 test("without the module they are the 284.33 B that llama.cpp prints, and 13 B and 49 B are active beside the token table", () => {
   const [flash, pro] = [report("Flash").params, report("Pro").params];
-  assert.equal(((flash.total - flash.prediction) / 1e9).toFixed(2), "284.33"); // github.com/ggml-org/llama.cpp issue 27680
+  assert.equal(((flash.total - flash.prediction) / 1e9).toFixed(2), "284.33"); // github.com/ggml-org/llama.cpp/issues/27680
   assert.equal(Math.round((flash.active - 129280 * 4096) / 1e9), 13);
   assert.equal(Math.round((pro.active - 129280 * 7168) / 1e9), 49);
 });

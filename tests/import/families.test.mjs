@@ -74,6 +74,7 @@ const weights = (given, more) => ({ quantization_config: { quant_method: "compre
 /** What quantization_config says, and the format it is: configurations as published with packed weights. */
 const FORMATS = [
   ["gptq4", { quantization_config: { quant_method: "gptq", bits: 4, group_size: 128, desc_act: true } }],
+  ["mxfp4-fp8", { expert_dtype: "fp4", quantization_config: { quant_method: "fp8", fmt: "e4m3", scale_fmt: "ue8m0", activation_scheme: "dynamic", weight_block_size: [128, 128] } }],
   ["gptq8", { quantization_config: { quant_method: "gptq", bits: 8, group_size: -1 } }],
   ["gptq4", { quantization_config: { quant_method: "auto-round", bits: 4, group_size: 128, packing_format: "auto_round:auto_gptq" } }],
   ["awq", { quantization_config: { quant_method: "awq", bits: 4, group_size: 128, version: "gemm", zero_point: true } }],
