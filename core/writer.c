@@ -12,12 +12,11 @@
 
 void gp_writer_start(gp_writer *writer) {
     *writer = (gp_writer){.text = malloc(FIRST_BLOCK_BYTES), .capacity = FIRST_BLOCK_BYTES};
-    writer->failed = writer->text == NULL;
+    if (writer->text == NULL) *writer = (gp_writer){.failed = true};
 }
 
-static bool reserve(gp_writer *writer, size_t more) {
+static bool grow(gp_writer *writer, size_t more) {
     if (writer->failed) return false;
-    if (more < writer->capacity - writer->length) return true;
     size_t capacity = writer->capacity;
     while (more >= capacity - writer->length) {
         if (capacity > SIZE_MAX / 2) break;
@@ -26,13 +25,17 @@ static bool reserve(gp_writer *writer, size_t more) {
     char *text = realloc(writer->text, capacity);
     if (text == NULL || more >= capacity - writer->length) {
         free(text != NULL ? text : writer->text);
-        writer->text = NULL;
-        writer->failed = true;
+        *writer = (gp_writer){.failed = true};
         return false;
     }
     writer->text = text;
     writer->capacity = capacity;
     return true;
+}
+
+/* Of a writer that failed the capacity is 0. */
+static inline bool reserve(gp_writer *writer, size_t more) {
+    return more < writer->capacity - writer->length || grow(writer, more);
 }
 
 static void append(gp_writer *writer, const char *bytes, size_t length) {
@@ -53,13 +56,21 @@ char *gp_writer_finish(gp_writer *writer) {
     return text;
 }
 
+/* The comma, the key, its quotes and the colon at once. */
 static void begin_value(gp_writer *writer, const char *key) {
-    if (writer->comma) append_byte(writer, ',');
+    size_t length = key != NULL ? strlen(key) : 0;
+    if (!reserve(writer, length + 4)) return;
+    char *at = writer->text + writer->length;
+    if (writer->comma) *at++ = ',';
     writer->comma = true;
-    if (key == NULL) return;
-    append_byte(writer, '"');
-    append(writer, key, strlen(key));
-    append(writer, "\":", 2);
+    if (key != NULL) {
+        *at++ = '"';
+        memcpy(at, key, length);
+        at += length;
+        *at++ = '"';
+        *at++ = ':';
+    }
+    writer->length = (size_t)(at - writer->text);
 }
 
 void gp_write_open(gp_writer *writer, const char *key, char bracket) {
@@ -123,17 +134,24 @@ static void append_escaped(gp_writer *writer, unsigned char byte) {
     append(writer, escape, sizeof escape);
 }
 
+static bool is_plain(char letter) { return (unsigned char)letter >= 0x20 && letter != '"' && letter != '\\'; }
+
+static size_t plain_length(const char *value, size_t length) {
+    size_t plain = 0;
+    while (plain < length && is_plain(value[plain])) plain++;
+    return plain;
+}
+
 static void append_quoted(gp_writer *writer, const char *value, size_t length) {
     append_byte(writer, '"');
-    size_t plain = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)value[i];
-        if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
-        append(writer, value + plain, i - plain);
-        append_escaped(writer, byte);
-        plain = i + 1;
+    while (length > 0) {
+        size_t plain = plain_length(value, length);
+        append(writer, value, plain);
+        if (plain == length) break;
+        append_escaped(writer, (unsigned char)value[plain]);
+        value += plain + 1;
+        length -= plain + 1;
     }
-    append(writer, value + plain, length - plain);
     append_byte(writer, '"');
 }
 
