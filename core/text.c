@@ -68,6 +68,10 @@ size_t gp_text_copy(char *buffer, size_t size, const char *text, size_t length) 
     size_t from = 0;
     size_t to = 0;
     while (from < length) {
+        if (bytes[from] < 0x80 && to + 1 < size) {
+            buffer[to++] = text[from++];
+            continue;
+        }
         size_t step = character_bytes(bytes + from, length - from);
         const char *piece = step == 0 ? replacement : text + from;
         size_t piece_bytes = step == 0 ? sizeof replacement - 1 : step;
