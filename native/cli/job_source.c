@@ -79,11 +79,26 @@ static cJSON *parse(const char *text, size_t length) {
     return tree;
 }
 
+/* The text of a request that does not say how much it asks for, and of a job by itself, needs to be put no other way:
+ * what it lacks is written around it. */
+static bool write_around(const cJSON *tree, const char *text, size_t length, const char *op, bool brief,
+                         gp_buffer *request) {
+    bool whole = is_request(tree);
+    if (!cJSON_IsObject(tree) || (whole && cJSON_GetObjectItemCaseSensitive(tree, "detail"))) return false;
+    if (!whole && cJSON_GetObjectItemCaseSensitive(tree, "job")) return false;
+    if (!whole) gp_buffer_printf(request, "{\"gpuplan\":%d,\"op\":\"%s\",\"job\":", GP_GRAMMAR_VERSION, op);
+    while (whole && length > 0 && text[length - 1] != '}') length--;
+    gp_buffer_bytes(request, text, whole ? length - 1 : length);
+    if (brief) gp_buffer_text(request, ",\"detail\":\"brief\"");
+    gp_buffer_text(request, "}");
+    return true;
+}
+
 void gp_request_of_text(const char *text, size_t length, const char *op, bool brief, gp_buffer *request) {
     cJSON *tree = parse(text, length);
     if (!tree || (is_request(tree) && !brief)) {
         gp_buffer_bytes(request, text, length);
-    } else {
+    } else if (!write_around(tree, text, length, op, brief, request)) {
         tree = request_of_tree(tree, op, false);
         if (brief) ask_for_brief(tree);
         print_request(request, tree);
