@@ -5,16 +5,31 @@
 #include "cJSON.h"
 #include "config_family.h"
 
-/* Names of the same dimension over the years, newest first. */
-#define LAYERS "num_hidden_layers|n_layer|n_layers|num_layers"
-#define HIDDEN "hidden_size|n_embd|d_model|n_embed"
-#define HEADS "num_attention_heads|n_head|n_heads|num_heads"
-#define KV_HEADS "num_key_value_heads|num_kv_heads|n_head_kv"
-#define HEAD_DIM "head_dim|kv_channels|attention_head_dim|d_kv"
-#define FFN_KEY "intermediate_size"
-#define FFN FFN_KEY "|n_inner|ffn_dim|ffn_hidden_size|d_ff"
-#define VOCAB "vocab_size|padded_vocab_size"
-#define CONTEXT "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx"
+/* What a config calls the dimensions: the names of the same one over the years, newest first, and those of configs of
+ * another kind. */
+#define FFN "intermediate_size"
+typedef struct {
+    const char *model_type, *layers, *hidden, *heads, *kv_heads, *head_dim, *ffn, *vocab, *context, *tied;
+} dimension_names;
+static const dimension_names usual_names = {
+    "", "num_hidden_layers|n_layer|n_layers|num_layers", "hidden_size|n_embd|d_model|n_embed",
+    "num_attention_heads|n_head|n_heads|num_heads", "num_key_value_heads|num_kv_heads|n_head_kv",
+    "head_dim|kv_channels|attention_head_dim|d_kv", FFN "|n_inner|ffn_dim|ffn_hidden_size|d_ff",
+    "vocab_size|padded_vocab_size", "max_position_embeddings|n_positions|max_seq_len|seq_length|n_ctx",
+    "tie_word_embeddings"};
+static const dimension_names other_names[] = {
+    {"openelm", "num_transformer_layers", "model_dim", "num_query_heads", "num_kv_heads", "head_dim", "ffn_multipliers",
+     "vocab_size", "max_context_length", "share_input_output_layers"},
+    {GP_PARAMS_FILE, "n_layers", "dim", "n_heads", "n_kv_heads", "head_dim", "hidden_dim", "vocab_size",
+     "max_position_embeddings|max_seq_len", "tied_embeddings"},
+};
+
+static const dimension_names *names_of(const gp_family *family) {
+    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++) {
+        if (strcmp(other_names[i].model_type, family->model_type) == 0) return &other_names[i];
+    }
+    return &usual_names;
+}
 
 static const struct {
     unsigned key;
@@ -75,11 +90,13 @@ static int64_t or_required(int64_t value) { return value > 0 ? value : GP_REQUIR
 
 static void read_attention(gp_config_reader *reader, const gp_family *family, const struct class_defaults *usual,
                            gp_shape *shape) {
+    const dimension_names *names = names_of(family);
     bool given = gp_config_item(reader, "num_attention_heads") != NULL;
-    shape->heads = gp_config_whole(reader, HEADS, 1, or_required(usual->heads));
-    shape->kv_heads = gp_config_whole(reader, KV_HEADS, 1, usual->kv_heads > 0 && !given ? usual->kv_heads : shape->heads);
+    shape->heads = gp_config_whole(reader, names->heads, 1, or_required(usual->heads));
+    int64_t kv_heads = usual->kv_heads > 0 && !given ? usual->kv_heads : shape->heads;
+    shape->kv_heads = gp_config_whole(reader, names->kv_heads, 1, kv_heads);
     int64_t head_dim = family->head_dim != 0 ? family->head_dim : shape->hidden / shape->heads;
-    shape->head_dim = gp_config_whole(reader, HEAD_DIM, 1, head_dim > 0 ? head_dim : 1);
+    shape->head_dim = gp_config_whole(reader, names->head_dim, 1, head_dim > 0 ? head_dim : 1);
 }
 
 /* Nemotron 3 lists its layers instead of counting them. */
@@ -90,24 +107,24 @@ static int64_t layers_listed(const gp_config_reader *reader) {
 
 static void read_dimensions(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
     struct class_defaults usual = defaults_of(reader, family);
-    int64_t listed = layers_listed(reader);
-    shape->layers = gp_config_within(reader, LAYERS, 1, GP_LAYERS_MAX, or_required(listed > 0 ? listed : usual.layers));
-    shape->hidden = gp_config_whole(reader, HIDDEN, 1, or_required(usual.hidden));
+    const dimension_names *names = names_of(family);
+    int64_t listed = layers_listed(reader), layers = listed > 0 ? listed : usual.layers;
+    shape->layers = gp_config_within(reader, names->layers, 1, GP_LAYERS_MAX, or_required(layers));
+    shape->hidden = gp_config_whole(reader, names->hidden, 1, or_required(usual.hidden));
     if ((family->traits & GP_NO_HEADS) == 0) {
         read_attention(reader, family, &usual, shape);
     } else {
         shape->heads = shape->kv_heads = shape->head_dim = 1;
     }
-    shape->vocab = gp_config_whole(reader, VOCAB, 1, or_required(usual.vocab));
-    shape->max_context = gp_config_whole(reader, CONTEXT, 1, 0);
+    shape->vocab = gp_config_whole(reader, names->vocab, 1, or_required(usual.vocab));
+    shape->max_context = gp_config_whole(reader, names->context, 1, 0);
     int64_t ffn = family->ffn_factor == 0 ? or_required(usual.ffn) : family->ffn_factor * shape->hidden;
     if ((family->traits & GP_NO_FFN) != 0) ffn = 0;
-    /* Gemma 3n lists each layer's width. */
-    bool listed_widths = strcmp(family->model_type, "gemma3n_text") == 0 && cJSON_IsArray(gp_config_item(reader, FFN_KEY));
-    if (!listed_widths) {
-        shape->ffn = gp_config_whole(reader, FFN, ffn == 0 ? 0 : 1, ffn);
-    }
-    shape->tied_embeddings = gp_config_switch(reader, "tie_word_embeddings", shape->tied_embeddings);
+    /* Their rules read each layer's width. */
+    bool each = strcmp(family->model_type, "gemma3n_text") == 0 || strcmp(family->model_type, "openelm") == 0;
+    if (!each || !cJSON_IsArray(gp_config_item(reader, names->ffn)))
+        shape->ffn = gp_config_whole(reader, names->ffn, ffn == 0 ? 0 : 1, ffn);
+    shape->tied_embeddings = gp_config_switch(reader, names->tied, shape->tied_embeddings);
     if ((family->traits & GP_LEARNED) != 0) shape->learned_positions = shape->max_context;
     if ((family->traits & GP_WINDOW) == 0) return;
     bool absent = cJSON_GetObjectItemCaseSensitive(reader->object, "sliding_window") == NULL;
@@ -184,12 +201,11 @@ static void check_heads(gp_config_reader *reader, const gp_family *family, const
         value = shape->kv_heads;
     }
     if (what == NULL) return;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, what);
-    gp_argue_text(row, "what", what);
-    gp_argue_number(row, "value", (double)value);
+    gp_config_inconsistent(reader, what, (double)value);
 }
 
-/* The family by model_type, else by the first architecture. NULL after a diagnostic. */
+/* The family by model_type, else by the first architecture, else by the names of the dimensions. NULL after a
+ * diagnostic. */
 static const gp_family *find_family(gp_config_reader *reader) {
     const char *type = gp_config_text(reader, "model_type");
     if (type != NULL) {
@@ -203,6 +219,8 @@ static const gp_family *find_family(gp_config_reader *reader) {
         if (family == NULL) gp_config_unsupported(reader, "architectures", first->valuestring);
         return family;
     }
+    bool params = gp_config_item(reader, "dim") != NULL && gp_config_item(reader, "n_layers") != NULL;
+    if (params && reader->usable) return gp_family_find(GP_PARAMS_FILE);
     if (reader->usable) gp_config_whole(reader, "model_type", 1, GP_REQUIRED);
     return NULL;
 }
@@ -213,7 +231,7 @@ static void check_dense(gp_config_reader *reader, const gp_shape *shape) {
         const gp_layer_kind *kind = &shape->kinds[i];
         bool beside = kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE && shape->experts.dense_ffn == 0;
         if ((kind->feed_forward != GP_FFN_DENSE && !beside) || kind->ffn > 0 || shape->ffn > 0) continue;
-        gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, FFN_KEY), "what", FFN_KEY);
+        gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, FFN), "what", FFN);
         return;
     }
 }

@@ -57,6 +57,9 @@ static const gp_family families[] = {
     {"arcee", GP_NORM_RMS, 2, 0, 0, LLAMA_KEYS, 0, 0},
     {"gpt_neo", GP_NORM_LAYER, 2, GP_TIED | GP_LEARNED, GP_BIAS_OUTPUT | GP_BIAS_FFN, 0, 4, 0},
     {"codegen", GP_NORM_LAYER, 1, GP_FUSED_QKV, GP_BIAS_FFN | GP_BIAS_HEAD, 0, 4, 0},
+    {"openelm", GP_NORM_RMS, 2,
+     GP_GATED | GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_FUSED_QKV | GP_FUSED_GATE_UP | GP_OWN_LAYERS, 0, 0, 0, 0},
+    {GP_PARAMS_FILE, GP_NORM_RMS, 2, GP_GATED | GP_WINDOW | GP_NO_FFN, 0, 0, 0, 0},
     {"hunyuan_v1_dense", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     /* Local and global layers. */
     {"gemma2", GP_NORM_RMS, 4, GP_GATED | GP_TIED, 0, GP_KEY_ATTENTION_BIAS, 0, 256},

@@ -52,6 +52,9 @@ enum {
 /* Reads what only this family has. Runs after the common keys, so it may overrule them. */
 typedef void gp_family_rule(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
 
+/* Row of configs that Mistral and Meta publish beside their own weights, params.json, which name no family. */
+#define GP_PARAMS_FILE "params.json"
+
 typedef struct {
     const char *model_type;
     uint8_t norm;        /* gp_norm */
@@ -80,7 +83,7 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape);
 /* config_rules.c: dense families. */
 gp_family_rule gp_rule_opt, gp_rule_gpt_bigcode, gp_rule_falcon, gp_rule_mpt, gp_rule_phi, gp_rule_cohere,
     gp_rule_stablelm, gp_rule_chatglm, gp_rule_qwen, gp_rule_qwen2, gp_rule_hunyuan, gp_rule_apertus, gp_rule_nas,
-    gp_rule_bitnet;
+    gp_rule_bitnet, gp_rule_params, gp_rule_openelm;
 /* config_windows.c: local and global layers, keys and values shared across layers, encoders. */
 gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_gemma4, gp_rule_hunyuan_moe, gp_rule_mllama,
     gp_rule_t5;

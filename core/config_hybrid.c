@@ -130,9 +130,7 @@ static void read_pattern(gp_config_reader *reader, const gp_shape *shape, gp_lay
         gp_config_unsupported(reader, "hybrid_override_pattern", pattern + strspn(pattern, letters));
     for (int64_t i = 0; i < plan->count && i < layer; i++) letter_kind(pattern[i], &plan->of[i]);
     if (layer == shape->layers) return;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "hybrid_override_pattern");
-    gp_argue_text(row, "what", "hybrid_override_pattern");
-    gp_argue_number(row, "value", (double)layer);
+    gp_config_inconsistent(reader, "hybrid_override_pattern", (double)layer);
 }
 
 /* Last layer of a kind of block, for the prediction module, or the last of all. */

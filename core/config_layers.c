@@ -46,7 +46,7 @@ void gp_plan_settle(gp_config_reader *reader, const gp_layer_plan *plan, gp_shap
     for (int64_t i = 0; i < plan->count; i++) {
         int kind = kind_of(shape, &plan->of[i]);
         if (kind == GP_KINDS_MAX) {
-            gp_config_unsupported(reader, "layer_types", "more than 16 kinds of layers");
+            gp_config_unsupported(reader, "layer_types", "more than 36 kinds of layers");
             return;
         }
         if (kind == shape->kind_count) shape->kinds[shape->kind_count++] = plan->of[i];
@@ -88,9 +88,7 @@ bool gp_plan_layer_types(gp_config_reader *reader, const gp_shape *shape, gp_lay
         layer++;
     }
     if (layer == shape->layers) return true;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "layer_types");
-    gp_argue_text(row, "what", "layer_types");
-    gp_argue_number(row, "value", (double)layer);
+    gp_config_inconsistent(reader, "layer_types", (double)layer);
     return true;
 }
 
@@ -101,14 +99,14 @@ static void take_per_layer(gp_config_reader *reader, const char *key, size_t off
     const cJSON *list = gp_config_list(reader, key);
     const cJSON *item = list == NULL ? NULL : list->child;
     if (list != NULL && cJSON_GetArraySize(list) < plan->count) {
-        gp_argue_text(gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key), "what", key);
+        gp_config_inconsistent(reader, key, cJSON_GetArraySize(list));
         return;
     }
     for (int64_t i = 0; i < plan->count && list != NULL; i++, item = item->next) {
         gp_layer_kind *kind = &plan->of[i];
         double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
         if (!(value >= 0 && value <= most) || floor(value) != value) {
-            gp_argue_text(gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key), "what", key);
+            gp_config_inconsistent(reader, key, value);
             return;
         }
         *(int64_t *)(void *)((char *)kind + offset) = (int64_t)value;
@@ -134,9 +132,7 @@ void gp_plan_per_layer(gp_config_reader *reader, gp_layer_plan *plan) {
     for (int64_t i = 0; i < plan->count; i++) {
         const gp_layer_kind *kind = &plan->of[i];
         if (kind->heads == 0 || kind->kv_heads == 0 || kind->heads % kind->kv_heads == 0) continue;
-        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "num_key_value_heads_per_layer");
-        gp_argue_text(row, "what", "num_key_value_heads_per_layer");
-        gp_argue_number(row, "value", (double)kind->kv_heads);
+        gp_config_inconsistent(reader, "num_key_value_heads_per_layer", (double)kind->kv_heads);
         return;
     }
 }
@@ -183,9 +179,7 @@ bool gp_plan_words(gp_config_reader *reader, const char *key, const char *const 
         layer++;
     }
     if (layer >= plan->count) return true;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
-    gp_argue_text(row, "what", key);
-    gp_argue_number(row, "value", (double)layer);
+    gp_config_inconsistent(reader, key, (double)layer);
     return false;
 }
 
@@ -247,9 +241,7 @@ bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     if (shared > SHARED_MOST) shared = SHARED_MOST;
     experts->shared_ffn = gp_config_whole(reader, SHARED_FFN, 0, shared * experts->ffn);
     if (experts->topk > experts->count) {
-        gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "num_experts_per_tok");
-        gp_argue_text(row, "what", "num_experts_per_tok");
-        gp_argue_number(row, "value", (double)experts->topk);
+        gp_config_inconsistent(reader, "num_experts_per_tok", (double)experts->topk);
     }
     place_experts(reader, plan);
     if (shape->ffn == 0) shape->ffn = experts->ffn;

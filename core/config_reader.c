@@ -59,6 +59,12 @@ void gp_config_out_of_range(gp_config_reader *reader, const char *key, double va
     gp_argue_number(row, "max", maximum);
 }
 
+void gp_config_inconsistent(gp_config_reader *reader, const char *key, double value) {
+    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
+    gp_argue_text(row, "what", key);
+    gp_argue_number(row, "value", value);
+}
+
 int64_t gp_config_whole(gp_config_reader *reader, const char *keys, int64_t minimum, int64_t fallback) {
     return gp_config_within(reader, keys, minimum, GP_DIMENSION_MAX, fallback);
 }
@@ -117,9 +123,7 @@ bool gp_config_numbers(gp_config_reader *reader, const char *key, int64_t minimu
         read++;
     }
     if (read == count) return true;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, key);
-    gp_argue_text(row, "what", key);
-    gp_argue_number(row, "value", (double)read);
+    gp_config_inconsistent(reader, key, (double)read);
     return false;
 }
 

@@ -43,6 +43,8 @@ void gp_config_check_object(gp_config_reader *reader, const char *key);
 /* Reader of the object under `key`; its object is NULL when absent. */
 gp_config_reader gp_config_inside(gp_config_reader *reader, const char *key, char *path);
 
+/* INCONSISTENT_MODEL: a number that does not agree with the rest of the config. */
+void gp_config_inconsistent(gp_config_reader *reader, const char *key, double value);
 /* Fault rows of one value: OUT_OF_RANGE, and WRONG_TYPE with a word of the messages' group `expected`. */
 void gp_config_out_of_range(gp_config_reader *reader, const char *key, double value, double minimum, double maximum);
 void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char *expected);

@@ -20,6 +20,8 @@ static const struct {
     {"hunyuan_v1_dense", gp_rule_hunyuan},
     {"apertus", gp_rule_apertus},
     {"bitnet", gp_rule_bitnet},
+    {"openelm", gp_rule_openelm},
+    {GP_PARAMS_FILE, gp_rule_params},
     {"nemotron-nas", gp_rule_nas},
     {"gemma2", gp_rule_windows},
     {"gemma3_text", gp_rule_windows},

@@ -150,3 +150,78 @@ void gp_rule_bitnet(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *pl
     (void)reader;
     for (int64_t i = 0; i < plan->count; i++) plan->of[i].extra_params = shape->ffn;
 }
+
+/* A multiple of `step` near `width`, not below it by a tenth (make_divisible of the MobileNet authors). */
+static int64_t nearest_multiple(double width, int64_t step) {
+    int64_t count = (int64_t)floor(width + (double)step / 2) / step, nearest = (count > 0 ? count : 1) * step;
+    return (double)nearest < 0.9 * width ? nearest + step : nearest;
+}
+
+/* OpenELM (arXiv:2404.14619, section 2.1; configuration_openelm.py, published with the weights): each layer has heads
+ * and a width of its own. */
+void gp_rule_openelm(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    int64_t heads[GP_MAPPED_LAYERS], kv_heads[GP_MAPPED_LAYERS], layer = 0;
+    const int64_t most = 1 << 16;
+    const cJSON *multipliers = gp_config_list(reader, "ffn_multipliers"), *multiplier = NULL;
+    int64_t step = gp_config_within(reader, "ffn_dim_divisor", 1, most, 256);
+    bool listed = gp_config_numbers(reader, "num_query_heads", 1, most, plan->count, heads) &&
+                  gp_config_numbers(reader, "num_kv_heads", 1, most, plan->count, kv_heads);
+    shape->head_dim = gp_config_within(reader, "head_dim", 1, most, GP_REQUIRED);
+    shape->gated_ffn = gp_config_switch(reader, "ffn_with_glu", true);
+    shape->qk_norm = gp_config_switch(reader, "normalize_qk_projections", false);
+    cJSON_ArrayForEach(multiplier, multipliers) {
+        double width = multiplier->valuedouble * (double)shape->hidden;
+        bool usable = cJSON_IsNumber(multiplier) && width >= 1 && width <= (double)GP_DIMENSION_MAX / 2;
+        if (layer == plan->count || !usable) break;
+        plan->of[layer++].ffn = nearest_multiple(width, step);
+    }
+    if (!listed || layer != shape->layers || multiplier != NULL) {
+        const char *key = listed ? "ffn_multipliers" : "num_query_heads";
+        if (reader->usable) gp_argue_text(gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, key), "what", key);
+        return;
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        gp_layer_kind *kind = &plan->of[i];
+        kind->heads = heads[i];
+        kind->kv_heads = kv_heads[i];
+        if (kind->heads % kind->kv_heads != 0) {
+            gp_config_inconsistent(reader, "num_kv_heads", (double)kind->kv_heads);
+            return;
+        }
+        if (kind->ffn > shape->ffn) shape->ffn = kind->ffn;
+        if (kind->heads <= shape->heads) continue;
+        shape->heads = kind->heads;
+        shape->kv_heads = kind->kv_heads;
+    }
+}
+
+/* Width of a Llama: two thirds of four times hidden, times a factor, rounded up (github.com/meta-llama/llama3
+ * llama/model.py). */
+static int64_t llama_width(gp_config_reader *reader, int64_t hidden) {
+    int64_t multiple = gp_config_within(reader, "multiple_of", 1, 1 << 20, 0);
+    if (multiple == 0) return gp_config_whole(reader, "hidden_dim", 1, GP_REQUIRED);
+    double factor = gp_config_number(reader, "ffn_dim_multiplier", 0.01, 100, 1);
+    double width = floor(factor * floor(8 * (double)hidden / 3));
+    double rounded = ceil(width / (double)multiple) * (double)multiple;
+    return rounded <= (double)GP_DIMENSION_MAX ? (int64_t)rounded : GP_DIMENSION_MAX;
+}
+
+/* params.json of Mistral (github.com/mistralai/mistral-inference src/mistral_inference/args.py) and of Llama. */
+void gp_rule_params(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    char path[GP_PATH_BYTES];
+    bool llama = shape->ffn == 0;
+    shape->model_type = llama ? "llama" : "mistral";
+    if (llama) shape->ffn = llama_width(reader, shape->hidden);
+    if (gp_config_item(reader, "moe_args") != NULL) gp_config_unsupported(reader, "moe_args", "moe");
+    shape->incomplete = gp_config_item(reader, "vision_encoder") != NULL;
+    if (gp_config_item(reader, "moe") == NULL) return;
+    gp_config_reader moe = gp_config_inside(reader, "moe", path);
+    gp_experts *experts = &shape->experts;
+    experts->count = gp_config_whole(&moe, "num_experts", 1, GP_REQUIRED);
+    experts->topk = gp_config_within(&moe, "num_experts_per_tok", 1, experts->count, GP_REQUIRED);
+    experts->ffn = shape->ffn;
+    if (gp_config_item(&moe, "expert_hidden_dim") != NULL) gp_config_unsupported(&moe, "expert_hidden_dim", "moe");
+    for (int64_t i = 0; i < plan->count; i++) plan->of[i].feed_forward = GP_FFN_MOE;
+    shape->model_type = "mixtral";
+    reader->usable = reader->usable && moe.usable;
+}

@@ -8,6 +8,7 @@
 #include "import.h"
 #include "model.h"
 #include "quantity.h"
+#include "text.h"
 
 /* Structure that no family describes, and nothing else at fault. */
 static bool is_unknown_structure(const gp_diagnostics *faults) {
@@ -65,7 +66,7 @@ static void compare(gp_import_state *state, gp_model *model, const char *path) {
     model->stated_params = 0;
 }
 
-static bool count(gp_import_state *state, gp_model *model, const char *path) {
+static bool count_params(gp_import_state *state, gp_model *model, const char *path) {
     gp_import *import = state->import;
     gp_model_count(NULL, model);
     if (model->total_params > GP_EXACT_MAX) {
@@ -73,6 +74,9 @@ static bool count(gp_import_state *state, gp_model *model, const char *path) {
         return false;
     }
     import->computed_params = model->total_params;
+    if (import->architecture[0] == '\0')
+        gp_text_copy(import->architecture, sizeof import->architecture, model->shape.model_type,
+                     strlen(model->shape.model_type));
     if (!model->shape.mtp_counted) import->prediction_params = model->mtp_params;
     model->stated_params = (double)import->params;
     compare(state, model, path);
@@ -86,7 +90,7 @@ bool gp_import_count(gp_import_state *state, const char *path) {
     bool good = model != NULL && faults != NULL;
     if (good) {
         gp_diagnostics_clear(faults);
-        good = gp_config_read(state->import->config, "", &model->shape, faults) ? count(state, model, path)
+        good = gp_config_read(state->import->config, "", &model->shape, faults) ? count_params(state, model, path)
                                                                                 : refuse(state, faults, path);
     } else {
         gp_diagnose(state->faults, GP_CODE_OUT_OF_MEMORY, "");

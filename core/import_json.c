@@ -23,7 +23,7 @@ static const struct {
     {"_class_name", "diffusers"}, {"_diffusers_version", "diffusers"}, {"op", "job"},
     {"gpuplan", "job"},          {"task", "job"},                {"model_type", ""},
     {"architectures", ""},       {"hidden_size", ""},            {"n_embd", ""},
-    {"d_model", ""},             {"num_hidden_layers", ""},      {"text_config", ""},
+    {"d_model", ""},             {"n_layers", ""},            {"num_hidden_layers", ""},      {"text_config", ""},
     {"quantization", ""},
     {"tokenizer_class", "tokenizer"}, {"added_tokens", "tokenizer"}, {"added_tokens_decoder", "tokenizer"},
     {"eos_token_id", "generation"}, {"do_sample", "generation"},

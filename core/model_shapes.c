@@ -17,7 +17,7 @@ bool gp_request_is_name(const gp_model_request *request) {
 
 double gp_shape_params(const gp_shape *shape) {
     gp_model model;
-    model.shape = *shape;
+    gp_shape_copy(&model.shape, shape);
     gp_model_count(NULL, &model);
     return (double)model.total_params;
 }
@@ -185,7 +185,8 @@ static int64_t positions_of(const filler *fill, learned kind) {
 }
 
 static gp_shape with_structure(const filler *fill, const structure *candidate, bool tied) {
-    gp_shape shape = *fill->shape;
+    gp_shape shape;
+    gp_shape_copy(&shape, fill->shape);
     shape.norm = candidate->norm;
     shape.norms_per_layer = 2;
     shape.final_norm = true;

@@ -211,6 +211,8 @@ static bool read_settings(gp_config_reader *settings, gp_quantization *to) {
         read_bitsandbytes(settings, four, to);
         return four || eight;
     }
+    /* Mistral's params.json. */
+    if (algorithm[0] == '\0') algorithm = text_of(settings, "qformat_weight");
     bool told = method[0] != '\0' || algorithm[0] != '\0';
     for (size_t i = 0; i < sizeof telling / sizeof telling[0]; i++)
         told = told || gp_config_item(settings, telling[i]) != NULL;

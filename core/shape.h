@@ -4,7 +4,9 @@
 #define GP_SHAPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Largest dimension of a shape: the product of two stays below 2^63. */
 #define GP_DIMENSION_MAX (INT64_C(1) << 31)
@@ -48,7 +50,7 @@ typedef struct {
     int64_t compress;       /* tokens behind an entry of a COMPRESSED layer's cache; 0 = the window alone */
     int64_t extra_params;   /* outside matrices and norms: gates, scalars, shared blocks held once by this layer */
 } gp_layer_kind;
-#define GP_KINDS_MAX 16
+#define GP_KINDS_MAX 36
 /* Layers of unlike kinds that can be told apart; a model of one kind may have any number. */
 #define GP_MAPPED_LAYERS 256
 
@@ -126,6 +128,13 @@ typedef struct {
 /* Kind of a layer. */
 static inline int gp_shape_kind(const gp_shape *shape, int64_t layer) {
     return layer >= 0 && layer < GP_MAPPED_LAYERS && shape->kind_count > 1 ? shape->kind_of[layer] : 0;
+}
+
+/* Copies what a shape uses of its kinds and no more: `to` may hold anything before. */
+static inline void gp_shape_copy(gp_shape *to, const gp_shape *from) {
+    size_t count = from->kind_count > 1 ? (size_t)from->kind_count : 1;
+    memcpy(to, from, offsetof(gp_shape, kinds) + count * sizeof from->kinds[0]);
+    if (count > 1) memcpy(to->kind_of, from->kind_of, sizeof to->kind_of);
 }
 
 /* A shape as bytes, without its model_type, as the catalogue holds them: most numbers of a shape are 0. Packing gives

@@ -11,6 +11,12 @@ const vicuna = { architectures: ["LlamaForCausalLM"], model_type: "llama", max_p
 const deepseek = dims(2048, 10944, 27, 16, 16, 102400, { model_type: "deepseek_v2", moe_intermediate_size: 1408, n_routed_experts: 64, n_shared_experts: 2,
   num_experts_per_tok: 6, first_k_dense_replace: 1, kv_lora_rank: 512, q_lora_rank: null, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 });
 
+const openelm = (model_dim, query_heads, ffn_multipliers) => ({ model_type: "openelm", model_dim, num_transformer_layers: query_heads.length, head_dim: 64,
+  num_query_heads: query_heads, num_kv_heads: query_heads.map((heads) => heads / 4), ffn_multipliers, ffn_dim_divisor: 256, ffn_with_glu: true, vocab_size: 32000,
+  normalize_qk_projections: true, share_input_output_layers: true, max_context_length: 2048 });
+const runs = (...pairs) => pairs.flatMap(([value, count]) => Array(count).fill(value));
+const mistral7b = { dim: 4096, n_layers: 32, head_dim: 128, hidden_dim: 14336, n_heads: 32, n_kv_heads: 8, norm_eps: 1e-5, vocab_size: 32000 };
+
 /** Parameters of the language model: the totals of the safetensors files where the name is that of a published model. */
 const FAMILIES = {
   "ByteDance-Seed/Seed-OSS-36B-Base": [36151104512, dims(5120, 27648, 64, 80, 8, 155136, { model_type: "seed_oss", head_dim: 128, attention_bias: true, attention_out_bias: false })],
@@ -31,6 +37,14 @@ const FAMILIES = {
     parallel_attn: true, bias: false, alibi: false }],
   "tiiuae/falcon-40b, as first published": [41303293952, { model_type: "RefinedWeb", hidden_size: 8192, n_layer: 60, n_head: 128, n_head_kv: 8, vocab_size: 65024,
     parallel_attn: true, bias: false, alibi: false }],
+  "apple/OpenELM-270M": [271527168, openelm(1280, runs([12, 5], [16, 7], [20, 4]),
+    [0.5, 0.73, 0.97, 1.2, 1.43, 1.67, 1.9, 2.13, 2.37, 2.6, 2.83, 3.07, 3.3, 3.53, 3.77, 4])],
+  "apple/OpenELM-1_1B": [1079891456, openelm(2048, runs([16, 3], [20, 7], [24, 8], [28, 6], [32, 4]), [0.5, 0.63, 0.76, 0.89, 1.02, 1.15, 1.28, 1.41, 1.54, 1.67,
+    1.8, 1.93, 2.06, 2.19, 2.31, 2.44, 2.57, 2.7, 2.83, 2.96, 3.09, 3.22, 3.35, 3.48, 3.61, 3.74, 3.87, 4])],
+  "mistralai/Mistral-7B-v0.1, params.json": [7241732096, mistral7b],
+  "mistralai/Mixtral-8x7B-v0.1, params.json": [46702792704, { ...mistral7b, moe: { num_experts_per_tok: 2, num_experts: 8 } }],
+  "meta-llama/Meta-Llama-3-8B, params.json": [8030261248, { dim: 4096, n_layers: 32, n_heads: 32, n_kv_heads: 8, vocab_size: 128256, multiple_of: 1024,
+    ffn_dim_multiplier: 1.3, norm_eps: 1e-5, rope_theta: 5e5 }],
   "Ministral 3, alone": [3429006336, dims(3072, 9216, 26, 32, 8, 131072, { model_type: "ministral3", head_dim: 128, tie_word_embeddings: true })],
 };
 for (const [name, [params, config]] of Object.entries(FAMILIES)) {
@@ -53,6 +67,28 @@ test("Nemotron of the Puzzle search", () => {
   assert.equal(report.import.computed_params, layers.reduce((a, b) => a + b) + 2 * vocab * hidden + hidden);
   assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).errors.map(({ code, path }) => `${code} ${path}`),
     ["unsupported_architecture config.json: block_configs"]);
+});
+
+test("params.json names its own keys when they are wrong, and says what it does not know", () => {
+  const faults = (more) => imported({ ...mistral7b, ...more }).errors.map(({ code, path }) => `${code} ${path}`);
+  assert.deepEqual(faults({ dim: 0 }), ["out_of_range config.json: dim"]);
+  assert.deepEqual(faults({ n_kv_heads: "8", vocab_size: -1 }), ["wrong_type config.json: n_kv_heads", "out_of_range config.json: vocab_size"]);
+  assert.deepEqual(faults({ hidden_dim: null }), ["incomplete_model config.json: hidden_dim"]);
+  assert.deepEqual(faults({ moe: { num_experts: 8, num_experts_per_tok: 9 } }), ["out_of_range config.json: moe.num_experts_per_tok"]);
+  assert.deepEqual(faults({ moe: 5 }).slice(0, 1), ["wrong_type config.json: moe"]);
+  assert.deepEqual(faults({ kv_lora_rank: 512 }), ["unsupported_architecture config.json: kv_lora_rank"]);
+  assert.equal(imported({ ...mistral7b, quantization: { qformat_weight: "fp8_e4m3", qscheme_act: "TENSOR" } }).import.format, "fp8");
+});
+
+test("OpenELM's lists have a number for each layer", () => {
+  const small = openelm(256, [4, 4], [1, 2]);
+  const faults = (more) => imported({ ...small, ...more }).errors.map(({ code, path }) => `${code} ${path}`);
+  assert.deepEqual(faults({}), []);
+  assert.deepEqual(faults({ num_query_heads: [4] }), ["inconsistent_model config.json: num_query_heads"]);
+  assert.deepEqual(faults({ num_kv_heads: [1, 0] }), ["out_of_range config.json: num_kv_heads"]);
+  assert.deepEqual(faults({ num_kv_heads: [1, 3] }), ["inconsistent_model config.json: num_kv_heads"]);
+  for (const ffn_multipliers of [[1], [1, 2, 3], [1, "2"], [1, 1e30], 4]) assert.equal(faults({ ffn_multipliers }).length, 1, JSON.stringify(ffn_multipliers));
+  assert.deepEqual(faults({ model_dim: -1 }).slice(0, 1), ["out_of_range config.json: model_dim"]);
 });
 
 test("KV heads of each layer, as DeciLM states them", () => {
