@@ -60,6 +60,14 @@ void gp_rule_minimax(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     }
 }
 
+/* Attention over the sums of earlier blocks of layers in place of the residual stream (Kimi K3, arXiv:2607.24653, section
+ * 2.2): before each half of a layer and before the head a norm and a query. */
+static void add_residual_attention(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    if (gp_config_whole(reader, "attn_res_block_size", 1, 0) == 0) return;
+    for (int64_t i = 0; i < plan->count; i++) plan->of[i].extra_params += 4 * shape->hidden;
+    shape->extra_params += 2 * shape->hidden;
+}
+
 /* Kimi-Linear: three layers of Kimi delta attention to one of latent attention without positions. Layers are counted
  * from 1. */
 void gp_rule_kimi_linear(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
@@ -80,8 +88,7 @@ void gp_rule_kimi_linear(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
     shape->latent.output_gate = gp_config_switch(reader, "mla_use_output_gate", false);
     shape->experts.latent = gp_config_whole(reader, "routed_expert_hidden_size", 1, 0);
     shape->experts.latent_norm = gp_config_switch(reader, "latent_moe_use_norm", false);
-    /* Attention over the residuals of earlier blocks (Kimi K3) is not described in the config. */
-    shape->incomplete = gp_config_item(reader, "attn_res_block_size") != NULL;
+    add_residual_attention(reader, shape, plan);
     reader->usable = reader->usable && linear.usable;
 }
 

@@ -97,6 +97,17 @@ static int64_t moonvit(gp_config_reader *vision, tower *t) {
     return t->layers * encoder_layer(h, t->ffn) + around + projector;
 }
 
+/* The second MoonViT: RMSNorms, no biases, heads wider than their share, and a merger of two matrices and a norm of the
+ * language model's width. */
+static int64_t moonvit_2(gp_config_reader *vision, tower *t) {
+    int64_t h = t->hidden, inner = bounded(vision, "qkv_hidden_size", 1, 1536, WIDEST);
+    int64_t height = bounded(vision, "init_pos_emb_height", 1, 64, MOST), width = bounded(vision, "init_pos_emb_width", 1, 64, MOST);
+    int64_t wide = 4 * bounded(vision, "mm_hidden_size", 1, h, WIDEST);
+    int64_t layer = 4 * h * inner + 2 * h * t->ffn + 2 * h;
+    int64_t around = 3 * t->patch * t->patch * h + height * width * h + h;
+    return t->layers * layer + around + wide * wide + wide * t->output + t->output;
+}
+
 /* Gemma 4: four norms a layer, norms of queries and keys, positions by row and by column, and one matrix to the width of
  * the language model. Bounds of clipped activations are no parameters. */
 static int64_t gemma4_vision(gp_config_reader *vision, tower *t) {
@@ -124,6 +135,7 @@ static const struct {
     {"llama4", "hidden_size", "num_hidden_layers", "intermediate_size", llama4_vision},
     {"mllama", "hidden_size", "num_hidden_layers", "intermediate_size", mllama_vision},
     {"kimi_k25", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit},
+    {"kimi_k3", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit_2},
 };
 
 /* Gemma 3n's towers come in one size, a MobileNetV5 of 300 M and an audio encoder. Their parameters are what the

@@ -57,7 +57,8 @@ static void add_delta_net(const gp_shape *shape, gp_layer *layer) {
 }
 
 /* Kimi delta attention, arXiv:2510.26692, section 3: q, k and v each with a convolution, a decay per channel and an
- * output gate, each through a low rank (`rank` 0: the output gate at full rank), beta per head. */
+ * output gate, each through a low rank (`rank` 0: the output gate at full rank), beta per head. A is stored for a power of
+ * two of heads: 32 for the 32 of Kimi-Linear, 128 for the 96 of Kimi K3 (safetensors metadata of both). */
 static void add_kimi_delta(const gp_shape *shape, gp_layer *layer) {
     const gp_state_space *ssm = &shape->recurrent;
     int64_t hidden = shape->hidden, inner = ssm->inner, head = inner / ssm->heads;
@@ -74,7 +75,9 @@ static void add_kimi_delta(const gp_shape *shape, gp_layer *layer) {
     } else {
         gp_add_matrix(layer, GP_TENSOR_LINEAR_GATE, hidden, inner, false, GP_SPLIT_COLUMN);
     }
-    add_other(layer, ssm->heads + inner);
+    int64_t decays = 1;
+    while (decays < ssm->heads) decays *= 2;
+    add_other(layer, decays + inner);
     layer->norm_params = gp_add(layer->norm_params, (uint64_t)head);
     gp_add_matrix(layer, GP_TENSOR_SSM_OUT, inner, hidden, false, GP_SPLIT_ROW);
     layer->recurrent_state = gp_mul((uint64_t)head, (uint64_t)inner);

@@ -20,6 +20,17 @@ test("a stated format wins, and files of llama.cpp are another matter", () => {
   assert.ok(weights(file) > 2.9 * 13.8e9);
 });
 
+/** Elements by type of Kimi K3's files: github.com/huggingface/huggingface.js packages/hub/src/lib/parse-safetensors-metadata.spec.ts. */
+test("the experts of Kimi K3 are packed, and nothing else; 104.2 B are active beside the token table", () => {
+  const elements = { F32: 11_122_432, BF16: 57_179_884_544, U8: 2_722_740_830_208 };
+  const [{ params, warnings }] = planAll([{ ...serve("moonshotai/Kimi-K3", { tp: 16 }), hardware: { gpu: "B200", count: 16 } }]);
+  assert.equal(params.experts, elements.U8);
+  assert.equal(params.total - params.experts, elements.F32 + elements.BF16);
+  assert.equal(((params.active - 163840 * 7168) / 1e9).toFixed(1), "104.2"); // arXiv:2607.24653, table 1
+  assert.equal(params.vision - 4096 * 4096 - 4096 * 7168 - 7168, 401_214_464); // 401 M in the report, without the merger
+  assert.ok(!warnings.some(({ code }) => code === "structure_incomplete"));
+});
+
 test("other models are published in 16 bit", () => assert.equal(said(scout).args.value, "bf16"));
 
 test("all that is published packed fits where its makers say", () => {
