@@ -45,7 +45,7 @@ static void answer_rank(call *request);
 
 static const operation operations[] = {
     {"plan", "job link detail", answer_plan},      {"link", "job link", answer_link},
-    {"catalog", "kind filter", answer_catalog},    {"explain", "id", answer_explain},
+    {"catalog", "kind filter detail", answer_catalog},    {"explain", "id", answer_explain},
     {"version", "", answer_version},               {"import", "parts name", answer_import},
     {"rank", "job link kind filter", answer_rank},
 };
@@ -99,14 +99,16 @@ static const cJSON *find_job(call *request, cJSON **owned) {
     return *owned;
 }
 
-static bool wants_brief(call *request) {
+/* GP_DETAIL_FULL when nothing is said; any other word is an error. */
+static gp_detail wanted_detail(call *request) {
     const char *detail = text_member(request, "detail");
-    if (detail == NULL || strcmp(detail, "full") == 0) return false;
-    if (strcmp(detail, "brief") == 0) return true;
+    if (detail == NULL || strcmp(detail, "full") == 0) return GP_DETAIL_FULL;
+    if (strcmp(detail, "figures") == 0) return GP_DETAIL_FIGURES;
+    if (strcmp(detail, "brief") == 0) return GP_DETAIL_BRIEF;
     gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "detail");
     gp_argue_text(row, "value", detail);
-    gp_argue_text(row, "choices", "brief, full");
-    return false;
+    gp_argue_text(row, "choices", "brief, figures, full");
+    return GP_DETAIL_FULL;
 }
 
 static void read_job(call *request, const cJSON *tree) {
@@ -117,7 +119,8 @@ static void read_job(call *request, const cJSON *tree) {
 static void answer_plan(call *request) {
     gp_plan *plan = &request->space->plan;
     cJSON *owned = NULL;
-    bool brief = wants_brief(request);
+    gp_detail detail = wanted_detail(request);
+    bool brief = detail == GP_DETAIL_BRIEF;
     const cJSON *job = find_job(request, &owned);
     plan->stages = NULL;
     bool planned = false;
@@ -127,7 +130,7 @@ static void answer_plan(call *request) {
     }
     char *link = planned && !brief ? gp_link_encode(job) : NULL;
     if (planned)
-        gp_report_plan(request->writer, plan, brief, link);
+        gp_report_plan(request->writer, plan, detail, link);
     else
         write_faults(request);
     free(link);
@@ -196,12 +199,13 @@ static void answer_link(call *request) {
 
 static void answer_catalog(call *request) {
     const char *kind = text_member(request, "kind"), *filter = text_member(request, "filter");
+    gp_detail detail = wanted_detail(request);
     require(request, "kind");
     if (gp_has_errors(request->faults)) {
         write_faults(request);
         return;
     }
-    if (gp_report_catalog(request->writer, kind, filter != NULL ? filter : "")) return;
+    if (gp_report_catalog(request->writer, kind, filter != NULL ? filter : "", detail)) return;
     gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "kind");
     gp_argue_text(row, "value", kind);
     gp_argue_text(row, "choices", "models, gpus, instances, links, fields, formulas");

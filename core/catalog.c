@@ -34,7 +34,7 @@ bool gp_catalog_model(int index, gp_model_row *row) {
     row->shape = gp_data_shapes + place_at(GP_COLUMN_SHAPE, index);
     row->stored = text_at(GP_COLUMN_STORED, index);
     row->published_active = text_at(GP_COLUMN_ACTIVE, index);
-    row->source = text_at(GP_COLUMN_SOURCE, index);
+    row->number = index;
     row->release_year = 2000 + dated / 4;
     row->confidence = (gp_confidence)(dated % 4);
     return true;

@@ -19,7 +19,7 @@ typedef struct {
     const uint8_t *shape;         /* packed: gp_catalog_shape */
     const char *stored;   /* format (format.h) of the weights that are published, "" = 16 bit */
     const char *published_active; /* parameters per token as the model's makers state them ("22B"), "" = not stated */
-    const char *source;   /* where shapes and count come from */
+    int number;           /* of the row */
     int release_year;
     gp_confidence confidence;
 } gp_model_row;
@@ -36,9 +36,13 @@ typedef struct gp_gpu_row {
     bool bf16, fp8, fp4, flash_attention_2;
     double nvlink_bytes_per_s;  /* per direction, 0 = none */
     int release_year;
-    const char *source, *memory_source;
     gp_confidence confidence;
 } gp_gpu_row;
+
+/* Where a row comes from, and the memory that a driver shows ("" = not known): catalog_sources.c. */
+const char *gp_catalog_model_source(const gp_model_row *row);
+const char *gp_catalog_gpu_source(const gp_gpu_row *row);
+const char *gp_catalog_gpu_memory_source(const gp_gpu_row *row);
 
 /* What a provider rents by the hour. Prices are lists of their date; 0 = not published. */
 typedef struct {

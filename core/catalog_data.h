@@ -11,13 +11,16 @@ extern const int gp_data_instance_count;
 extern const gp_link_row gp_data_links[];
 extern const int gp_data_link_count;
 
-/* All texts, each once, one after the other; one is named by its place. */
+/* All texts, each once, one after the other; one is named by its place. Sources apart, since few look at them. */
 extern const char gp_data_texts[];
+extern const char gp_data_sources[];
+extern const uint16_t gp_data_model_sources[];
+extern const uint16_t gp_data_gpu_sources[], gp_data_gpu_memory_sources[];
 
 /* Columns one after the other, each as long as the table: a text's place, or a number. */
 typedef enum {
     GP_COLUMN_ID, /* as the distance from the place of the id before, modulo 2^16 */
-    GP_COLUMN_FAMILY, GP_COLUMN_TYPE, GP_COLUMN_SOURCE, GP_COLUMN_ACTIVE, GP_COLUMN_STORED,
+    GP_COLUMN_FAMILY, GP_COLUMN_TYPE, GP_COLUMN_ACTIVE, GP_COLUMN_STORED,
     GP_COLUMN_SHAPE,           /* place in gp_data_shapes, as the distance from the one before */
     GP_COLUMN_YEAR_CONFIDENCE, /* year since 2000, times four, and the confidence */
     GP_MODEL_COLUMNS

@@ -13,6 +13,13 @@ typedef struct {
     const char *source;     /* "Ainslie et al. 2023, arXiv:2305.13245, section 2" */
 } gp_formula;
 
+/* A formula's row. The module of the page's first view knows formulas by their ids alone (wasm/first_view.c). */
+#ifdef GP_FIRST_VIEW
+#define GP_FORMULA(id, expression, source) {id, "", ""}
+#else
+#define GP_FORMULA(id, expression, source) {id, expression, source}
+#endif
+
 typedef struct {
     const char *symbol; /* static, as in the expression */
     double value;

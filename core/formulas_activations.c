@@ -3,18 +3,18 @@
 
 #include "formulas.h"
 
-static const gp_formula layers = {
+static const gp_formula layers = GP_FORMULA(
     "activations.layers", "tokens * (layers_in_flight * layer_bytes_per_token + end_bytes_per_token) + weight_copies",
     "Korthikanti et al. 2022, arXiv:2205.05198, section 4.1, equations 1 to 5; core/activations.c lists the tensors of "
-    "a layer"};
-static const gp_formula selective = {
+    "a layer");
+static const gp_formula selective = GP_FORMULA(
     "activations.selective", "tokens * (layers_in_flight * layer_bytes_per_token + end_bytes_per_token) + weight_copies",
     "Korthikanti et al. 2022, arXiv:2205.05198, section 5, equation 6 (attention core); "
-    "github.com/pytorch/torchtitan distributed/activation_checkpoint.py (every other matrix product)"};
-static const gp_formula checkpoints = {
+    "github.com/pytorch/torchtitan distributed/activation_checkpoint.py (every other matrix product)");
+static const gp_formula checkpoints = GP_FORMULA(
     "activations.checkpoints", "tokens * (layers_in_flight * layer_bytes_per_token + end_bytes_per_token) + weight_copies",
     "Chen et al. 2016, arXiv:1604.06174, section 4; Korthikanti et al. 2022, arXiv:2205.05198, table 2: the input of "
-    "each layer, 2 bytes per token and hidden element"};
+    "each layer, 2 bytes per token and hidden element");
 gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute policy) {
     const gp_formula *formula = policy == GP_RECOMPUTE_FULL        ? &checkpoints
                                 : policy == GP_RECOMPUTE_SELECTIVE ? &selective
@@ -28,24 +28,24 @@ gp_amount gp_activations_amount(const gp_kept_activations *kept, gp_recompute po
     return gp_amount_make(formula, kept->tokens * per_token + kept->weight_copies, 5, terms);
 }
 
-static const gp_formula layer_backward = {
+static const gp_formula layer_backward = GP_FORMULA(
     "workspace.layer_backward", "tokens * (recomputed_bytes_per_token + gradient_bytes_per_token)",
     "Korthikanti et al. 2022, arXiv:2205.05198, section 5: a recomputed layer is whole while it runs backward, and the "
-    "gradients of its activations with it"};
+    "gradients of its activations with it");
 gp_amount gp_layer_backward_amount(double tokens, double recomputed, double gradients) {
     const gp_term terms[] = {
         {"tokens", tokens}, {"recomputed_bytes_per_token", recomputed}, {"gradient_bytes_per_token", gradients}};
     return GP_AMOUNT(layer_backward, tokens * (recomputed + gradients), terms);
 }
 
-static const gp_formula logits_full = {
+static const gp_formula logits_full = GP_FORMULA(
     "logits.full", "tokens * vocab * bytes_per_logit / tp",
     "PyTorch F.cross_entropy on fp32 logits: the fp32 copy, log-softmax kept for backward and its gradient, 4 bytes "
-    "each; Korthikanti et al. 2022, arXiv:2205.05198, section 4.3 (vocabulary-parallel loss)"};
-static const gp_formula logits_chunked = {
+    "each; Korthikanti et al. 2022, arXiv:2205.05198, section 4.3 (vocabulary-parallel loss)");
+static const gp_formula logits_chunked = GP_FORMULA(
     "logits.chunked", "tokens / chunks * vocab * bytes_per_logit / tp",
     "Hsu et al. 2024 (Liger Kernel), arXiv:2410.10989, section 3.2; github.com/pytorch/torchtune "
-    "modules/loss/ce_chunked_output_loss.py (8 chunks)"};
+    "modules/loss/ce_chunked_output_loss.py (8 chunks)");
 gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks) {
     const gp_term terms[] = {
         {"tokens", tokens}, {"vocab", vocab}, {"bytes_per_logit", bytes_per_logit}, {"tp", tp}, {"chunks", chunks}};
@@ -59,12 +59,15 @@ gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, 
 #define KEPT "layers_bytes + outside_bytes"
 #define LOGITS "tensors * tokens * vocab * 4"
 #define WORKING "tokens * (bytes_per_token + 16) + mask_bytes"
-static const gp_formula kept_by[] = {{"activations.forward", KEPT, REPLAY}, {"activations.loss", KEPT, REPLAY}};
-static const gp_formula left = {"activations.backward", "saved_bytes - released_bytes", REPLAY};
-static const gp_formula logits[] = {{"logits.loss", LOGITS, REPLAY}, {"logits.backward", LOGITS, REPLAY}};
+static const gp_formula kept_by[] = {
+    GP_FORMULA("activations.forward", KEPT, REPLAY), GP_FORMULA("activations.loss", KEPT, REPLAY)};
+static const gp_formula left = GP_FORMULA("activations.backward", "saved_bytes - released_bytes", REPLAY);
+static const gp_formula logits[] = {
+    GP_FORMULA("logits.loss", LOGITS, REPLAY), GP_FORMULA("logits.backward", LOGITS, REPLAY)};
 /* 16: numbers of the token and of its label. */
-static const gp_formula working[] = {{"workspace.forward", WORKING, REPLAY}, {"workspace.loss", WORKING, REPLAY},
-                                     {"workspace.backward", WORKING, REPLAY}, {"workspace.batch", WORKING, REPLAY}};
+static const gp_formula working[] = {
+    GP_FORMULA("workspace.forward", WORKING, REPLAY), GP_FORMULA("workspace.loss", WORKING, REPLAY),
+    GP_FORMULA("workspace.backward", WORKING, REPLAY), GP_FORMULA("workspace.batch", WORKING, REPLAY)};
 gp_amount gp_replay_kept_amount(gp_replay_phase phase, double of_layers, double outside) {
     const gp_term terms[] = {{"layers_bytes", of_layers}, {"outside_bytes", outside}};
     return GP_AMOUNT(kept_by[phase == GP_REPLAY_LOSS], of_layers + outside, terms);

@@ -5,28 +5,28 @@
 #include "formulas.h"
 #include "quantity.h"
 
-static const gp_formula kv_cache = {
+static const gp_formula kv_cache = GP_FORMULA(
     "kv_cache.blocks", "2 * layers * kv_heads * head_dim * sequences * ceil(context / block) * block * bits / 8",
     "Ainslie et al. 2023 (GQA), arXiv:2305.13245, section 2; Kwon et al. 2023 (PagedAttention), arXiv:2309.06180, "
-    "section 4 (blocks of 16 tokens); github.com/ggml-org/llama.cpp src/llama-context.cpp (n_ctx padded to 256)"};
-static const gp_formula kv_cache_window = {
+    "section 4 (blocks of 16 tokens); github.com/ggml-org/llama.cpp src/llama-context.cpp (n_ctx padded to 256)");
+static const gp_formula kv_cache_window = GP_FORMULA(
     "kv_cache.window",
     "2 * layers * kv_heads * head_dim * sequences * ceil(min(context, window) / block) * block * bits / 8",
     "Jiang et al. 2023 (Mistral 7B), arXiv:2310.06825, section 2: a rolling buffer of the tokens in view; "
-    "github.com/ggml-org/llama.cpp src/llama-kv-cache-iswa.cpp: the window and one micro-batch, padded to 256"};
-static const gp_formula kv_cache_latent = {
+    "github.com/ggml-org/llama.cpp src/llama-kv-cache-iswa.cpp: the window and one micro-batch, padded to 256");
+static const gp_formula kv_cache_latent = GP_FORMULA(
     "kv_cache.latent", "layers * latent * sequences * ceil(context / block) * block * bits / 8",
     "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key per token, the same on every "
-    "tensor-parallel rank"};
+    "tensor-parallel rank");
 #define DEEPSEEK_V4 "DeepSeek-V4 (github.com/ggml-org/llama.cpp src/llama-kv-cache-dsv4.cpp; github.com/sgl-project/sglang " \
     "mem_cache/deepseek_v4_memory_pool.py): "
-static const gp_formula kv_cache_recent = {
+static const gp_formula kv_cache_recent = GP_FORMULA(
     "kv_cache.recent", "layers * entry_bytes * sequences * ceil(min(context, window) / block) * block",
-    DEEPSEEK_V4 "the last tokens one by one, in every layer"};
-static const gp_formula kv_cache_compressed = {
+    DEEPSEEK_V4 "the last tokens one by one, in every layer");
+static const gp_formula kv_cache_compressed = GP_FORMULA(
     "kv_cache.compressed", "layers * entry_bytes * sequences * ceil(ceil(context / block) * block / stride)",
     DEEPSEEK_V4 "one entry for every 4 or 128 tokens, by layer; one key for all heads, which is the value too; vLLM and "
-    "SGLang take pages of 256 tokens, llama.cpp pads the entries to 256"};
+    "SGLang take pages of 256 tokens, llama.cpp pads the entries to 256");
 static gp_amount compressed_amount(const gp_cache_group *group, double sequences, double context, double block,
                                    double bits) {
     double layers = (double)group->layers, entry = gp_cache_entry_bytes(group, bits), stride = (double)group->stride;
@@ -65,14 +65,14 @@ gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, doub
     return amount;
 }
 
-static const gp_formula kv_cache_index = {
+static const gp_formula kv_cache_index = GP_FORMULA(
     "kv_cache.index", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(context / block) * block",
     "DeepSeek-V3.2, arXiv:2512.02556, section 2.1: one indexer key per token; github.com/vllm-project/vllm "
-    "vllm/model_executor/models/deepseek_v2.py: fp8 with an fp32 scale for 128 values"};
-static const gp_formula kv_cache_index_compressed = {
+    "vllm/model_executor/models/deepseek_v2.py: fp8 with an fp32 scale for 128 values");
+static const gp_formula kv_cache_index_compressed = GP_FORMULA(
     "kv_cache.index_compressed",
     "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(ceil(context / block) * block / stride)",
-    DEEPSEEK_V4 "one indexer key for every 4 tokens, in fp8 with an fp32 scale for 128 values"};
+    DEEPSEEK_V4 "one indexer key for every 4 tokens, in fp8 with an fp32 scale for 128 values");
 gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block) {
     double layers = (double)group->layers, index = (double)group->index, stride = (double)group->stride;
     const gp_term terms[] = {{"layers", layers},   {"index", index}, {"sequences", sequences},
@@ -85,16 +85,16 @@ gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, doub
     return gp_amount_make(&kv_cache_index, layers * gp_index_bytes(group->index) * cells, 5, terms);
 }
 
-static const gp_formula recurrent_state = {
+static const gp_formula recurrent_state = GP_FORMULA(
     "recurrent_state.per_sequence", "sequences * (conv_elements * conv_bytes + state_elements * state_bytes)",
     "Gu and Dao 2023 (Mamba), arXiv:2312.00752, section 3.4; Yang et al. 2024 (gated delta net), arXiv:2412.06464: the "
     "convolution's last inputs and the state of each layer, whatever the context; github.com/ggml-org/llama.cpp "
     "src/llama-memory-recurrent.cpp: both in fp32; DeepSeek-V4 (src/llama-kv-cache-dsv4.cpp): inputs and weights of the entry "
-    "that is not full, in fp32"};
-static const gp_formula recurrent_pages = {
+    "that is not full, in fp32");
+static const gp_formula recurrent_pages = GP_FORMULA(
     "recurrent_state.pages", "sequences * layers * page_bytes",
     "github.com/vllm-project/vllm vllm/config/model.py and v1/core/kv_cache_utils.py: in hybrids the page of the cache is "
-    "made as large as a layer's state (in multiples of 16 tokens), and a state takes one page"};
+    "made as large as a layer's state (in multiples of 16 tokens), and a state takes one page");
 gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes) {
     const gp_term terms[] = {{"sequences", sequences},
                              {"conv_elements", cache->conv_elements},
@@ -109,10 +109,10 @@ gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page
     return GP_AMOUNT(recurrent_pages, sequences * layers * page_bytes, terms);
 }
 
-static const gp_formula pass_state = {
+static const gp_formula pass_state = GP_FORMULA(
     "recurrent_state.pass", "tokens * (recent_bytes + gathered_elements * 4)",
     "github.com/vllm-project/vllm vllm/v1/kv_cache_interface.py (SlidingWindowSpec), issues 51041 and 54703: the tokens of a "
-    "pass are in the windows of all layers, and in the fp32 inputs of their entries, before they leave them"};
+    "pass are in the windows of all layers, and in the fp32 inputs of their entries, before they leave them");
 gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits) {
     double recent = 0;
     for (int i = 0; i < cache->count; i++) {
@@ -124,10 +124,10 @@ gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits
     return GP_AMOUNT(pass_state, tokens * (recent + 4 * cache->gathered_elements), terms);
 }
 
-static const gp_formula workspace_paged = {
+static const gp_formula workspace_paged = GP_FORMULA(
     "workspace.paged_engine", "max(tokens * 2 * 3 * (ffn + hidden), sequences * vocab * 40)",
     "github.com/vllm-project/vllm vllm/worker: one forward pass over max_num_batched_tokens is profiled, then the sampler "
-    "over max_num_seqs rows of logits (38.2 bytes each in llm-d-planner's table of H100 start-ups)"};
+    "over max_num_seqs rows of logits (38.2 bytes each in llm-d-planner's table of H100 start-ups)");
 gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences) {
     const gp_term terms[] = {{"tokens", batched_tokens},
                              {"ffn", widths->ffn},
@@ -138,10 +138,10 @@ gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batch
     return GP_AMOUNT(workspace_paged, fmax(forward, max_sequences * widths->vocab * 40), terms);
 }
 
-static const gp_formula workspace_transformers = {
+static const gp_formula workspace_transformers = GP_FORMULA(
     "workspace.transformers", "max(tokens * 2 * 3 * (ffn + hidden), 6 * logit_tokens * vocab) + layer_cache",
     "github.com/huggingface/transformers: the feed-forward block of one layer; logits of the whole prompt (16 bits and an "
-    "fp32 copy) before release 4.45, of the last token since; cache_utils.py concatenates one layer's cache at a time"};
+    "fp32 copy) before release 4.45, of the last token since; cache_utils.py concatenates one layer's cache at a time");
 gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,
                                            double layer_cache) {
     const gp_term terms[] = {{"tokens", tokens},           {"ffn", widths->ffn},
@@ -151,9 +151,9 @@ gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, doubl
     return GP_AMOUNT(workspace_transformers, fmax(forward, 6 * logit_tokens * widths->vocab) + layer_cache, terms);
 }
 
-static const gp_formula graphs = {
+static const gp_formula graphs = GP_FORMULA(
     "graphs.per_layer", "layers * mib_per_layer * 1048576",
-    "github.com/vllm-project/vllm start-up logs: 0.54-0.71 GiB of captured CUDA graphs on models of 28 to 36 layers"};
+    "github.com/vllm-project/vllm start-up logs: 0.54-0.71 GiB of captured CUDA graphs on models of 28 to 36 layers");
 gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
     const gp_term terms[] = {{"layers", layers}, {"mib_per_layer", mib_per_layer}};
     return GP_AMOUNT(graphs, layers * mib_per_layer * (double)GP_MIB, terms);

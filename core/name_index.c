@@ -30,7 +30,7 @@ static void key_of(const gp_name_index *index, int number, char *key) {
 
 int gp_name_find(const gp_name_index *index, const char *key) {
     char other[GP_KEY_BYTES];
-    uint16_t hash = gp_key_hash(key);
+    uint8_t hash = gp_key_hash(key);
     for (int number = 0; number < index->count; number++) {
         if (index->hashes[number] != hash) continue;
         key_of(index, number, other);

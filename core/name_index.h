@@ -14,7 +14,7 @@ typedef struct {
     const uint16_t *own;        /* places of the rows' own names, each as the distance from the one before, modulo 2^16 */
     const uint16_t *aliases;    /* places of the aliases, each up to NUL or '|' */
     const uint16_t *alias_rows; /* and the row of each */
-    const uint16_t *hashes;     /* of the keys, by number */
+    const uint8_t *hashes;      /* of the keys, by number */
     int row_count, alias_count, count;
     gp_key_writer *write_key;
 } gp_name_index;

@@ -91,8 +91,8 @@ void gp_key_of_format(const char *name, gp_key_kind kind, char *key) {
     key[used] = '\0';
 }
 
-uint16_t gp_key_hash(const char *key) {
+uint8_t gp_key_hash(const char *key) {
     uint32_t hash = 2166136261u;
     for (; *key != '\0'; key++) hash = (hash ^ (unsigned char)*key) * 16777619u;
-    return (uint16_t)(hash ^ hash >> 16);
+    return (uint8_t)(hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24);
 }

@@ -20,6 +20,6 @@ gp_key_writer gp_key_of_model, gp_key_of_gpu;
 gp_key_writer gp_key_of_format;
 
 /* FNV-1a of the key's bytes, its two halves laid over each other. */
-uint16_t gp_key_hash(const char *key);
+uint8_t gp_key_hash(const char *key);
 
 #endif

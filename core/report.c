@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "gpuplan.h"
 #include "quantize.h"
@@ -87,7 +88,7 @@ static void write_solutions(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
-static void write_hardware(gp_writer *writer, const gp_plan *plan) {
+static void write_hardware(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     const gp_device *device = &plan->device;
     gp_write_open(writer, "hardware", '{');
     gp_write_text(writer, "gpu", device->name);
@@ -96,7 +97,10 @@ static void write_hardware(gp_writer *writer, const gp_plan *plan) {
     gp_write_known(writer, "capacity_bytes", (double)device->capacity_bytes);
     if (gp_device_is_measured(device)) gp_write_bytes(writer, "usable_bytes", device->usable_bytes);
     gp_write_known(writer, "nominal_gb", device->nominal_gb);
-    if (device->row != NULL) gp_write_known_text(writer, "source", device->row->source);
+    /* The source of a GPU that this one is like says nothing of its memory. */
+    bool listed = device->row != NULL && strcmp(device->row->name, device->name) == 0;
+    if (listed && gp_tells_texts(detail))
+        gp_write_known_text(writer, "source", gp_catalog_gpu_source(device->row));
     gp_write_close(writer, '}');
 }
 
@@ -167,11 +171,11 @@ static void write_range(gp_writer *writer, const char *name, const char *low, co
 #define RANGE(writer, name, range) write_range(writer, name, name "_low", name "_high", range)
 
 /* A figure's formula with its terms, under the figure's name. */
-static void write_reason(gp_writer *writer, const char *name, const gp_timed *timed) {
+static void write_reason(gp_writer *writer, const char *name, const gp_timed *timed, gp_detail detail) {
     if (timed->why.formula == NULL) return;
     gp_write_open(writer, name, '{');
     gp_write_number(writer, "value", timed->value);
-    gp_report_explanation(writer, &timed->why);
+    gp_report_explanation(writer, &timed->why, detail);
     gp_write_close(writer, '}');
 }
 
@@ -190,7 +194,8 @@ static void write_curve(gp_writer *writer, const gp_serving_curve *curve) {
     gp_write_close(writer, ']');
 }
 
-static void write_serving(gp_writer *writer, const gp_serving *serving, const gp_serving_curve *curve, bool brief) {
+static void write_serving(gp_writer *writer, const gp_serving *serving, const gp_serving_curve *curve,
+                          gp_detail detail) {
     if (!(serving->decode_tok_s.value > 0)) return;
     gp_write_open(writer, "time", '{');
     RANGE(writer, "ttft_s", &serving->ttft_s);
@@ -200,17 +205,17 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
     RANGE(writer, "throughput_tok_s", &serving->throughput_tok_s);
     gp_write_number(writer, "sequences", serving->sequences);
     if (curve->has_targets) gp_write_number(writer, "within_targets", curve->within_targets);
-    if (!brief) {
+    if (detail != GP_DETAIL_BRIEF) {
         write_curve(writer, curve);
         gp_write_open(writer, "why", '{');
-        write_reason(writer, "alone_s", &serving->alone);
-        write_reason(writer, "step_s", &serving->step);
-        write_reason(writer, "prompt_s", &serving->prompt);
-        write_reason(writer, "ttft_s", &serving->ttft);
-        write_reason(writer, "tpot_s", &serving->tpot);
-        write_reason(writer, "prefill_tok_s", &serving->prefill);
-        write_reason(writer, "decode_tok_s", &serving->decode);
-        write_reason(writer, "throughput_tok_s", &serving->throughput);
+        write_reason(writer, "alone_s", &serving->alone, detail);
+        write_reason(writer, "step_s", &serving->step, detail);
+        write_reason(writer, "prompt_s", &serving->prompt, detail);
+        write_reason(writer, "ttft_s", &serving->ttft, detail);
+        write_reason(writer, "tpot_s", &serving->tpot, detail);
+        write_reason(writer, "prefill_tok_s", &serving->prefill, detail);
+        write_reason(writer, "decode_tok_s", &serving->decode, detail);
+        write_reason(writer, "throughput_tok_s", &serving->throughput, detail);
         gp_write_close(writer, '}');
     }
     gp_write_close(writer, '}');
@@ -251,18 +256,19 @@ static void write_time(gp_writer *writer, const gp_time_figures *time) {
     gp_write_close(writer, '}');
 }
 
-void gp_report_plan(gp_writer *writer, const gp_plan *plan, bool brief, const char *link) {
+void gp_report_plan(gp_writer *writer, const gp_plan *plan, gp_detail detail, const char *link) {
+    bool brief = detail == GP_DETAIL_BRIEF;
     gp_write_text(writer, "verdict", gp_verdict_key(plan, plan->verdict));
     write_binding(writer, plan);
     write_solutions(writer, plan);
-    gp_report_model(writer, plan, brief);
-    if (!brief) write_hardware(writer, plan);
+    gp_report_model(writer, plan, detail);
+    if (!brief) write_hardware(writer, plan, detail);
     write_parallel(writer, plan);
-    gp_report_memory(writer, plan, brief);
+    gp_report_memory(writer, plan, detail);
     if (!gp_is_training(&plan->job)) write_cache(writer, plan);
     if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
-    write_serving(writer, &plan->serving, &plan->curve, brief);
+    write_serving(writer, &plan->serving, &plan->curve, detail);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
     write_waterfall(writer, plan);

@@ -32,17 +32,18 @@ static void write_phases(gp_writer *writer, const gp_stage_ledger *stage, const 
     gp_write_close(writer, '}');
 }
 
-void gp_report_explanation(gp_writer *writer, const gp_amount *amount) {
+void gp_report_explanation(gp_writer *writer, const gp_amount *amount, gp_detail detail) {
     gp_write_text(writer, "formula_id", amount->formula->id);
-    gp_write_text(writer, "formula", amount->formula->expression);
+    if (gp_tells_texts(detail)) gp_write_text(writer, "formula", amount->formula->expression);
     gp_write_open(writer, "terms", '{');
     for (int i = 0; i < amount->term_count; i++)
         gp_write_number(writer, amount->terms[i].symbol, amount->terms[i].value);
     gp_write_close(writer, '}');
-    gp_write_text(writer, "source", amount->formula->source);
+    if (gp_tells_texts(detail)) gp_write_text(writer, "source", amount->formula->source);
 }
 
-static void write_item(gp_writer *writer, const gp_allocation *row, bool brief) {
+static void write_item(gp_writer *writer, const gp_allocation *row, gp_detail detail) {
+    bool brief = detail == GP_DETAIL_BRIEF;
     uint64_t bytes = row->amount.bytes;
     gp_write_open(writer, NULL, '{');
     gp_write_text(writer, "id", gp_item_key(row->id));
@@ -53,16 +54,16 @@ static void write_item(gp_writer *writer, const gp_allocation *row, bool brief) 
         gp_write_bytes(writer, "high_bytes", gp_add(bytes, half_width));
     }
     write_phase_names(writer, "phases", row->phases);
-    if (!brief && row->amount.formula != NULL) gp_report_explanation(writer, &row->amount);
+    if (!brief && row->amount.formula != NULL) gp_report_explanation(writer, &row->amount, detail);
     gp_write_close(writer, '}');
 }
 
-static void write_items(gp_writer *writer, const gp_stage_ledger *stage, bool brief) {
+static void write_items(gp_writer *writer, const gp_stage_ledger *stage, gp_detail detail) {
     gp_write_open(writer, "items", '[');
     for (int id = 0; id < GP_ITEM_COUNT; id++)
         for (int i = 0; i < stage->count; i++) {
             const gp_allocation *row = &stage->allocations[i];
-            if ((int)row->id == id && row->amount.bytes > 0) write_item(writer, row, brief);
+            if ((int)row->id == id && row->amount.bytes > 0) write_item(writer, row, detail);
         }
     gp_write_close(writer, ']');
 }
@@ -83,7 +84,7 @@ static bool is_same_stage(const gp_stage_ledger *a, const gp_stage_ledger *b) {
     return true;
 }
 
-static void write_stage(gp_writer *writer, const gp_stage_ledger *stage, int64_t stages, bool brief) {
+static void write_stage(gp_writer *writer, const gp_stage_ledger *stage, int64_t stages, gp_detail detail) {
     gp_write_open(writer, NULL, '{');
     gp_write_whole(writer, "stage", stage->share.index);
     gp_write_whole(writer, "stages", stages);
@@ -94,18 +95,18 @@ static void write_stage(gp_writer *writer, const gp_stage_ledger *stage, int64_t
     gp_write_bytes(writer, "peak_bytes", stage->peak_bytes);
     gp_write_bytes(writer, "low_bytes", stage->low_bytes);
     gp_write_bytes(writer, "high_bytes", stage->high_bytes);
-    if (!brief) write_phases(writer, stage, stage->phase_bytes);
-    write_items(writer, stage, brief);
+    if (detail != GP_DETAIL_BRIEF) write_phases(writer, stage, stage->phase_bytes);
+    write_items(writer, stage, detail);
     gp_write_close(writer, '}');
 }
 
-static void write_stages(gp_writer *writer, const gp_plan *plan, bool brief) {
+static void write_stages(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     gp_write_open(writer, "stages", '[');
     int64_t first = 0;
     while (first < plan->stage_count) {
         int64_t next = first + 1;
         while (next < plan->stage_count && is_same_stage(&plan->stages[first], &plan->stages[next])) next++;
-        write_stage(writer, &plan->stages[first], next - first, brief);
+        write_stage(writer, &plan->stages[first], next - first, detail);
         first = next;
     }
     gp_write_close(writer, ']');
@@ -136,7 +137,7 @@ static void write_saved(gp_writer *writer, const gp_stage_ledger *stage) {
     gp_write_close(writer, ']');
 }
 
-void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
+void gp_report_memory(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     const gp_stage_ledger *worst = &plan->stages[plan->peak.stage];
     gp_write_open(writer, "memory", '{');
     gp_write_bytes(writer, "peak_bytes", plan->peak.bytes);
@@ -147,8 +148,8 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, bool brief) {
     write_meters(writer, worst);
     gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);
-    if (!brief) write_saved(writer, worst);
+    if (detail != GP_DETAIL_BRIEF) write_saved(writer, worst);
     write_phases(writer, worst, worst->phase_allocated);
-    write_stages(writer, plan, brief);
+    write_stages(writer, plan, detail);
     gp_write_close(writer, '}');
 }

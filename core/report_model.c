@@ -16,11 +16,6 @@ static void write_params(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
-static const char *model_source(const gp_plan *plan) {
-    if (plan->model.row.id != NULL) return plan->model.row.source;
-    return plan->request->model.source == GP_MODEL_CONFIG ? "config" : "shapes";
-}
-
 static void write_attention(gp_writer *writer, const gp_layer *layer) {
     static const char *const names[] = {"full", "sliding", "chunked", "latent", "encoder", "cross", "compressed"};
     const gp_layer_kind *kind = &layer->kind;
@@ -83,7 +78,7 @@ void gp_report_shape(gp_writer *writer, const gp_shape *shape) {
     gp_write_whole(writer, "vocab", shape->vocab);
 }
 
-static void write_model(gp_writer *writer, const gp_plan *plan) {
+static void write_model(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     const gp_model *model = &plan->model;
     const gp_shape *shape = &model->shape;
     gp_write_open(writer, "model", '{');
@@ -100,11 +95,14 @@ static void write_model(gp_writer *writer, const gp_plan *plan) {
         if (model->kind_layers[i] > 0) write_kind(writer, &model->kinds[i], model->kind_layers[i]);
     gp_write_close(writer, ']');
     if (model->row.id != NULL) gp_write_known_text(writer, "active_published", model->row.published_active);
-    gp_write_text(writer, "source", model_source(plan));
+    if (model->row.id == NULL)
+        gp_write_text(writer, "source", plan->request->model.source == GP_MODEL_CONFIG ? "config" : "shapes");
+    else if (gp_tells_texts(detail))
+        gp_write_text(writer, "source", gp_catalog_model_source(&model->row));
     gp_write_close(writer, '}');
 }
 
-void gp_report_model(gp_writer *writer, const gp_plan *plan, bool brief) {
+void gp_report_model(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     write_params(writer, plan);
-    if (!brief) write_model(writer, plan);
+    if (detail != GP_DETAIL_BRIEF) write_model(writer, plan, detail);
 }

@@ -147,7 +147,7 @@ static void read_shape(const cJSON *row, const char *id, gp_shape *shape) {
 }
 
 static void write_models(const cJSON *models) {
-    static int columns[GP_MODEL_COLUMNS][GEN_ROWS_MAX], all[GP_MODEL_COLUMNS * GEN_ROWS_MAX];
+    static int columns[GP_MODEL_COLUMNS][GEN_ROWS_MAX], all[GP_MODEL_COLUMNS * GEN_ROWS_MAX], sources[GEN_ROWS_MAX];
     const cJSON *row;
     int count = 0, written = 0;
     fputs("const uint64_t gp_data_published[] = {\n", gen_out);
@@ -159,7 +159,7 @@ static void write_models(const cJSON *models) {
         columns[GP_COLUMN_ID][count] = gen_place(id);
         columns[GP_COLUMN_FAMILY][count] = gen_place(needed(row, id, "family"));
         columns[GP_COLUMN_TYPE][count] = gen_place(shape.model_type);
-        columns[GP_COLUMN_SOURCE][count] = gen_place(needed(row, id, "source"));
+        sources[count] = gen_place_in(&gen_sources, needed(row, id, "source"));
         columns[GP_COLUMN_ACTIVE][count] = gen_place(text_of(row, "active"));
         columns[GP_COLUMN_STORED][count] = gen_place(text_of(row, "stored"));
         columns[GP_COLUMN_SHAPE][count] = place_of_shape(&shape, id);
@@ -172,6 +172,7 @@ static void write_models(const cJSON *models) {
     gen_distances(columns[GP_COLUMN_SHAPE], count);
     for (int i = 0; i < GP_MODEL_COLUMNS * count; i++) all[written++] = columns[i / count][i % count];
     gen_write_numbers("gp_data_models", all, written);
+    gen_write_numbers("gp_data_model_sources", sources, count);
     write_shapes();
 }
 
@@ -247,12 +248,23 @@ static void write_gpu(const cJSON *row, int number) {
     write_switch("flash_attention_2", is_true(row, "flash_attention_2"));
     write_field("nvlink_bytes_per_s", "%.17g", number_of(row, "nvlink_gb_s") * 1e9);
     write_field("release_year", "%d", (int)number_of(row, "year"));
-    write_place("source", needed(row, name, "source"));
-    bool visible = number_of(row, "memory_bytes") > 0;
-    write_place("memory_source", visible ? needed(row, name, "memory_source") : "");
     write_confidence(row, name);
     fputs("},\n", gen_out);
     if (number_of(row, "memory_gb") <= 0) gen_fault(name, "no memory_gb");
+}
+
+static void write_gpu_sources(const cJSON *gpus) {
+    static int sources[GEN_ROWS_MAX], memory_sources[GEN_ROWS_MAX];
+    const cJSON *row;
+    int count = 0;
+    cJSON_ArrayForEach(row, gpus) {
+        const char *name = text_of(row, "name");
+        bool visible = number_of(row, "memory_bytes") > 0;
+        sources[count] = gen_place_in(&gen_sources, needed(row, name, "source"));
+        memory_sources[count++] = gen_place_in(&gen_sources, visible ? needed(row, name, "memory_source") : "");
+    }
+    gen_write_numbers("gp_data_gpu_sources", sources, count);
+    gen_write_numbers("gp_data_gpu_memory_sources", memory_sources, count);
 }
 
 static void write_gpus(const cJSON *gpus) {
@@ -261,6 +273,7 @@ static void write_gpus(const cJSON *gpus) {
     fputs("const gp_gpu_row gp_data_gpus[] = {\n", gen_out);
     cJSON_ArrayForEach(row, gpus) write_gpu(row, count++);
     fprintf(gen_out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
+    write_gpu_sources(gpus);
     gen_write_index("gp_data_gpu_names", gp_key_of_gpu, "gp_key_of_gpu");
 }
 
@@ -371,7 +384,8 @@ int main(int argc, char **argv) {
     write_links(links);
     write_formats(formats);
     write_kv_formats(formats);
-    gen_write_texts("gp_data_texts");
+    gen_write_pool("gp_data_texts", &gen_texts);
+    gen_write_pool("gp_data_sources", &gen_sources);
     bool written = fclose(gen_out) == 0;
     cJSON_Delete(models);
     cJSON_Delete(gpus);

@@ -13,23 +13,23 @@ void gen_fault(const char *row, const char *what) {
 
 /* ---- texts ---- */
 
-enum { PLACES = 1 << 16 };
-static char texts[PLACES];
-static int text_bytes;
+gen_pool gen_texts, gen_sources;
 
-int gen_place(const char *text) {
-    for (int place = 0; place < text_bytes; place += (int)strlen(texts + place) + 1) {
-        if (strcmp(texts + place, text) == 0) return place;
+int gen_place_in(gen_pool *pool, const char *text) {
+    for (int place = 0; place < pool->bytes; place += (int)strlen(pool->texts + place) + 1) {
+        if (strcmp(pool->texts + place, text) == 0) return place;
     }
-    int place = text_bytes, length = (int)strlen(text) + 1;
-    if (place + length > PLACES) {
+    int place = pool->bytes, length = (int)strlen(text) + 1;
+    if (place + length > GEN_PLACES) {
         gen_fault(text, "too many texts");
         return 0;
     }
-    memcpy(texts + place, text, (size_t)length);
-    text_bytes += length;
+    memcpy(pool->texts + place, text, (size_t)length);
+    pool->bytes += length;
     return place;
 }
+
+int gen_place(const char *text) { return gen_place_in(&gen_texts, text); }
 
 void gen_write_text(const char *text) {
     fputc('"', gen_out);
@@ -46,25 +46,28 @@ void gen_write_text(const char *text) {
     fputc('"', gen_out);
 }
 
-void gen_write_texts(const char *name) {
+void gen_write_pool(const char *name, const gen_pool *pool) {
     fprintf(gen_out, "const char %s[] =", name);
-    for (int place = 0; place < text_bytes; place += (int)strlen(texts + place) + 1) {
+    for (int place = 0; place < pool->bytes; place += (int)strlen(pool->texts + place) + 1) {
         fputs("\n    ", gen_out);
-        gen_write_text(texts + place);
+        gen_write_text(pool->texts + place);
         fputs("\"\\0\"", gen_out);
     }
     fputs(";\n\n", gen_out);
 }
 
-void gen_write_numbers(const char *name, const int *values, int count) {
-    fprintf(gen_out, "const uint16_t %s[] = {", name);
+static void write_numbers(const char *name, int bits, const int *values, int count) {
+    fprintf(gen_out, "const uint%d_t %s[] = {", bits, name);
     for (int i = 0; i < count; i++) {
-        if (values[i] < 0 || values[i] >= PLACES) gen_fault(name, "a number beyond 16 bits");
+        if (values[i] < 0 || values[i] >> bits != 0) gen_fault(name, "a number with too many bits");
         fprintf(gen_out, "%s%d,", i % 16 == 0 ? "\n    " : " ", values[i]);
     }
     /* An array of nothing is no C. */
     fprintf(gen_out, "%s\n};\n\n", count == 0 ? "0" : "");
 }
+
+void gen_write_numbers(const char *name, const int *values, int count) { write_numbers(name, 16, values, count); }
+void gen_write_bytes(const char *name, const int *values, int count) { write_numbers(name, 8, values, count); }
 
 /* ---- names ---- */
 
@@ -141,12 +144,12 @@ static int write_hashes(const char *name, gp_key_writer *write_key) {
     for (int i = 0; i < names.rows; i++) hashes[count++] = hash_of(names.names[i], GP_KEY_NAME, write_key);
     for (int i = 0; i < names.alias_count; i++) hashes[count++] = hash_of(names.alias_names[i], GP_KEY_NAME, write_key);
     for (int i = 0; i < names.rows && names.stems; i++) hashes[count++] = hash_of(names.names[i], GP_KEY_STEM, write_key);
-    gen_write_numbers(name, hashes, count);
+    gen_write_bytes(name, hashes, count);
     return count;
 }
 
 void gen_distances(int *values, int count) {
-    for (int i = count - 1; i > 0; i--) values[i] = (values[i] - values[i - 1]) & (PLACES - 1);
+    for (int i = count - 1; i > 0; i--) values[i] = (values[i] - values[i - 1]) & (GEN_PLACES - 1);
 }
 
 void gen_write_index(const char *name, gp_key_writer *write_key, const char *writer_name) {

@@ -1,4 +1,4 @@
-/* gen_output.h: what gen_catalog.c writes with: faults of rows, one pool of texts, columns of numbers, and indexes of
+/* gen_output.h: what gen_catalog.c writes with: faults of rows, pools of texts, columns of numbers, and indexes of
  * names (core/name_index.h). One generator is one run, so all of it is global. */
 #ifndef GP_GEN_OUTPUT_H
 #define GP_GEN_OUTPUT_H
@@ -14,17 +14,28 @@ void gen_fault(const char *row, const char *what);
 
 enum { GEN_ROWS_MAX = 4096 };
 
-/* Place of a text among all texts, each of which is there once. At most 65535. */
+enum { GEN_PLACES = 1 << 16 };
+typedef struct {
+    char texts[GEN_PLACES];
+    int bytes;
+} gen_pool;
+/* Names and the like; where rows come from. */
+extern gen_pool gen_texts, gen_sources;
+
+/* Place of a text in a pool, where each is there once. At most 65535. */
+int gen_place_in(gen_pool *pool, const char *text);
+/* … in gen_texts. */
 int gen_place(const char *text);
-/* Writes all texts, after which none may be added; one text as a literal. */
-void gen_write_texts(const char *name);
+/* Writes a pool, to which none may be added after that; one text as a literal. */
+void gen_write_pool(const char *name, const gen_pool *pool);
 void gen_write_text(const char *text);
 
 /* Each number but the first as its distance from the one before, modulo 2^16: rising ones give small numbers, which
  * compress well. */
 void gen_distances(int *values, int count);
-/* Writes numbers as an array of uint16_t. */
+/* Writes numbers as an array of uint16_t, or of uint8_t. */
 void gen_write_numbers(const char *name, const int *values, int count);
+void gen_write_bytes(const char *name, const int *values, int count);
 
 /* ---- names: of one table at a time ---- */
 

@@ -1,5 +1,6 @@
 /* first_view.c: stands in the module that the page starts with for what its first view, a training job, does not need.
- * A plan of inference stops where it is asked whether it is training (gp_is_training in core/job.h). Here: files of a
+ * A plan of inference stops where it is asked whether it is training (gp_is_training in core/job.h), a full report where
+ * it would tell the texts behind figures, which the page loads apart (gp_tells_texts in core/report.h). Here: files of a
  * model and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files
  * (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes (core/model_sparse.c), links between
  * GPUs (core/catalog_links.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan

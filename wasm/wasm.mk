@@ -32,7 +32,8 @@ wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpupl
 WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/short_text.c
 
 # What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
-# GP_FIRST_VIEW: it plans training alone (gp_is_training in core/job.h).
+# GP_FIRST_VIEW: it plans training alone (gp_is_training in core/job.h), and has no texts of formulas and sources
+#   (gp_tells_texts in core/report.h).
 LEFT_OUT := core/import%.c core/config.c core/deflate%.c core/quantize.c core/ggml.c core/llama_cpp.c core/model_sparse.c \
 	core/catalog_links.c core/rank.c core/report_rank.c core/report_reference.c core/formula_list.c
 PLANNER_SOURCES := $(filter-out $(LEFT_OUT),$(WASM_SOURCES)) wasm/first_view.c

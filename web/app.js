@@ -27,7 +27,7 @@ import { drawTop } from './views/top.js';
 import { staleText, verdictText, verdictView } from './views/verdict.js';
 
 /** @typedef {import('./types').Context} Context @typedef {import('./types').Diagnostic} Diagnostic */
-/** @typedef {{ panel: ReturnType<import('./types').DetailsScript['createWhyPanel']>, importer: ReturnType<import('./types').DetailsScript['createImport']> }} Details */
+/** @typedef {{ explained: import('./types').DetailsScript['explainedAnswer'], panel: ReturnType<import('./types').DetailsScript['createWhyPanel']>, importer: ReturnType<import('./types').DetailsScript['createImport']> }} Details */
 /** @typedef {import('./views/examples.js').Example} Example @typedef {import('./planner.js').Answer} Answer */
 
 const ANNOUNCE_DELAY_MS = 500;
@@ -91,6 +91,7 @@ export class App {
       const [script] = await Promise.all([loadDetails(), loadMoreWords(this.lang)]);
       if (this.details) return;
       this.details = {
+        explained: script.explainedAnswer,
         panel: script.createWhyPanel(/** @type {HTMLDialogElement} */ (byId('why'))),
         importer: script.createImport(byId('import'), this.engine, (report) => this.takeModel(report)),
       };
@@ -148,7 +149,8 @@ export class App {
   draw() {
     if (!this.answer) return;
     const { words, format, fieldMap, form } = this;
-    const context = createContext({ answer: this.answer, job: this.store.job, words, format, fields: fieldMap });
+    const answer = this.details ? this.details.explained(this.answer) : this.answer;
+    const context = createContext({ answer, job: this.store.job, words, format, fields: fieldMap });
     this.context = context;
     const typedTask = String(context.given('task'));
     const task = fieldMap.get('task')?.choices?.includes(typedTask) ? typedTask : String(context.job.task);
@@ -236,7 +238,7 @@ export class App {
     if (!target || !context) return;
     const { action, path = '', value = '', why = '', copy = '', index } = target.dataset;
     switch (action) {
-      case 'why': this.withDetails(({ panel }) => panel.open(context, why, target)); break;
+      case 'why': this.withDetails(({ panel }) => this.context && panel.open(this.context, why, target)); break;
       case 'why-back': this.details?.panel.back(context); break;
       case 'why-close': this.details?.panel.close(); break;
       case 'import': this.withDetails(() => byId('import-toggle').click()); break;

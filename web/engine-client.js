@@ -63,15 +63,15 @@ export async function startEngine() {
   };
   return {
     complete: loadFull,
-    plan: (job) => ask({ op: 'plan', job }),
+    plan: (job) => ask({ op: 'plan', job, detail: 'figures' }),
     brief: (job) => ask({ op: 'plan', job, detail: 'brief' }),
     rank: (job, kind) => ask({ op: 'rank', job, kind }).rank ?? [],
     link: (job) => ask({ op: 'link', job }).link ?? '',
     decode: (link) => ask({ op: 'link', link }),
     fields: () => ask({ op: 'catalog', kind: 'fields' }).fields ?? [],
-    models: (filter) => ask({ op: 'catalog', kind: 'models', filter }).models ?? [],
+    models: (filter) => ask({ op: 'catalog', kind: 'models', filter, detail: 'figures' }).models ?? [],
     import: (parts, files, name) => loadFull().then(() => ask({ op: 'import', parts, ...(name ? { name } : {}) }, files)),
     links: (filter) => ask({ op: 'catalog', kind: 'links', filter }).links ?? [],
-    gpus: (filter) => ask({ op: 'catalog', kind: 'gpus', filter }).gpus ?? [],
+    gpus: (filter) => ask({ op: 'catalog', kind: 'gpus', filter, detail: 'figures' }).gpus ?? [],
   };
 }

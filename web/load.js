@@ -27,8 +27,8 @@ export function loadScript(name) {
 /** The pictures (web/charts.js). @returns {Promise<any>} */
 export const loadCharts = () => loadScript('chart.js').then(() => /** @type {any} */ (globalThis).gpuplanCharts);
 
-/** What a press opens (web/details.js). @returns {Promise<import('./types').DetailsScript>} */
-export const loadDetails = () => loadScript('details.js').then(() => /** @type {any} */ (globalThis).gpuplanDetails);
+/** What a press opens (web/details.js), and the texts that it shows. @returns {Promise<import('./types').DetailsScript>} */
+export const loadDetails = () => Promise.all([loadScript('details.js'), loadScript('reference.js')]).then(() => /** @type {any} */ (globalThis).gpuplanDetails);
 
 /** Scripts of the page itself start before this, in the order in which it names them. */
 export const pageParsed = () => new Promise((resolve) => {

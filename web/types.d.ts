@@ -20,9 +20,10 @@ export interface Item {
   high_bytes: number;
   phases: Phase[];
   formula_id: string;
-  formula: string;
+  /** Both come later than the figures (web/texts.js). */
+  formula?: string;
   terms: { [symbol: string]: number };
-  source: string;
+  source?: string;
 }
 
 export interface Stage {
@@ -121,6 +122,7 @@ export interface Field {
 export interface DetailsScript {
   createImport: typeof import('./views/import.js').createImport;
   createWhyPanel: typeof import('./views/why.js').createWhyPanel;
+  explainedAnswer: typeof import('./texts.js').explainedAnswer;
 }
 
 export interface Engine {
@@ -190,9 +192,10 @@ export interface Translator {
 export interface Reason {
   value: number;
   formula_id: string;
-  formula: string;
+  /** Both come later than the figures (web/texts.js). */
+  formula?: string;
   terms: { [symbol: string]: number };
-  source: string;
+  source?: string;
 }
 
 export interface Format {

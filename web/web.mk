@@ -14,7 +14,7 @@ WEB_ASSETS := $(wildcard web/assets/*)
 
 SITE_FILES := $(WEB_ENTRIES:web/%.js=$(DIST)/%.js) $(WEB_PAGES:%=$(DIST)/%) $(WEB_STYLES:web/%=$(DIST)/%) \
 	$(WEB_ASSETS:web/assets/%=$(DIST)/%) $(WEB_LANGUAGES:%=$(DIST)/words-%.js) $(WEB_LANGUAGES:%=$(DIST)/words-%-more.js) \
-	$(DIST)/chart.js $(DIST)/details.js $(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js $(DIST)/licenses.txt
+	$(DIST)/chart.js $(DIST)/details.js $(DIST)/reference.js $(DIST)/gpuplan.wasm.js $(DIST)/gpuplan-full.wasm.js $(DIST)/licenses.txt
 
 site: $(SITE_FILES) ## dist/: the page, ready for any static server
 
@@ -44,6 +44,11 @@ $(DIST)/words-%-more.js: web/i18n/%/core.json web/i18n/%/page.json web/words.mjs
 	@mkdir -p $(@D)
 	$(call say,words,$@)
 	$(Q)node web/words.mjs web/i18n/$* more > $@
+
+$(DIST)/reference.js: $(B)/gpuplan.wasm web/reference.mjs wasm/engine.js
+	@mkdir -p $(@D)
+	$(call say,texts,$@)
+	$(Q)node web/reference.mjs $< > $@
 
 # Chart.js and all that draws with it come after the first result, so they are a file of their own.
 $(DIST)/chart.js: web/charts.js $(WEB_MODULES) $(wildcard web/i18n/*/charts.json) $(NODE_MODULES) web/web.mk

@@ -147,13 +147,13 @@ static void every_row_is_found_by_its_own_name(void **state) {
         assert_ptr_equal(found_model(row.id), row.id);
         const char *slash = strchr(row.id, '/');
         if (slash != NULL) assert_ptr_equal(found_model(slash + 1), row.id);
-        assert_true(row.source[0] != '\0' && row.release_year > 2015);
+        assert_true(gp_catalog_model_source(&row)[0] != '\0' && row.release_year > 2015);
     }
     for (int i = 0; i < gp_catalog_gpu_count(); i++) {
         const gp_gpu_row *row = gp_catalog_gpu(i);
         assert_ptr_equal(gp_catalog_find_gpu(row->name), row);
-        assert_true(row->source[0] != '\0' && row->memory_gb_nominal > 0 && row->bandwidth_bytes_per_s > 0);
-        assert_true(row->memory_bytes == 0 || row->memory_source[0] != '\0');
+        assert_true(gp_catalog_gpu_source(row)[0] != '\0' && row->memory_gb_nominal > 0 && row->bandwidth_bytes_per_s > 0);
+        assert_true(row->memory_bytes == 0 || gp_catalog_gpu_memory_source(row)[0] != '\0');
     }
     gp_model_row none;
     assert_false(gp_catalog_model(-1, &none));

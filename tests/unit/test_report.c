@@ -88,11 +88,11 @@ static void test_the_text_grows(void **state) {
     free(text);
 }
 
-static cJSON *report_of(const planned *p, bool brief) {
+static cJSON *report_of(const planned *p, gp_detail detail) {
     gp_writer writer;
     gp_writer_start(&writer);
     gp_report_begin(&writer, "plan");
-    gp_report_plan(&writer, &p->plan, brief, "v=1");
+    gp_report_plan(&writer, &p->plan, detail, "v=1");
     gp_report_end(&writer);
     char *text = gp_writer_finish(&writer);
     cJSON *report = cJSON_Parse(text);
@@ -120,7 +120,7 @@ static void test_items_of_the_peak_phase_sum_to_the_peak(void **state) {
     (void)state;
     planned *p = planned_of(PIPELINE "128}}");
     assert_true(p->made);
-    cJSON *report = report_of(p, false);
+    cJSON *report = report_of(p, GP_DETAIL_FULL);
     const cJSON *stage;
     double worst = 0;
     cJSON_ArrayForEach(stage, get(get(report, "memory"), "stages")) {
@@ -144,7 +144,7 @@ static void test_equal_neighbours_fold(void **state) {
     for (int i = 0; i < 2; i++) {
         planned *p = planned_of(cases[i].job);
         assert_true(p->made);
-        cJSON *report = report_of(p, true);
+        cJSON *report = report_of(p, GP_DETAIL_BRIEF);
         const cJSON *stages = get(get(report, "memory"), "stages"), *stage;
         assert_int_equal(cJSON_GetArraySize(stages), cases[i].rows);
         assert_int_equal(get(cJSON_GetArrayItem(stages, 1), "stages")->valueint, cases[i].middle);
@@ -164,7 +164,7 @@ static void test_brief_reports_hold_numbers_only(void **state) {
     static const char *const allowed[] = {"gpuplan", "op", "version", "verdict", "binding", "solved", "fails_at", "params",
                                           "parallel", "memory", "kv", "time", "warnings"};
     planned *p = planned_of("{\"task\":\"infer\",\"model\":\"gpt2\",\"hardware\":{\"gpu\":\"L4\"}}");
-    cJSON *report = report_of(p, true);
+    cJSON *report = report_of(p, GP_DETAIL_BRIEF);
     const cJSON *member;
     cJSON_ArrayForEach(member, report) {
         bool known = false;
@@ -192,7 +192,7 @@ static void test_time_of_the_course(void **state) {
                             "\"hardware\":{\"gpu\":\"A100 SXM4 80GB\",\"count\":8},\"train\":{\"micro_batch\":4,\"tp\":1,\"pp\":1},"
                             "\"textbook\":{\"effective_flops\":1e14,\"measured_speedup\":6}}");
     assert_true(p->made);
-    cJSON *report = report_of(p, true);
+    cJSON *report = report_of(p, GP_DETAIL_BRIEF);
     const cJSON *time = get(report, "time");
     assert_true(fabs(get(time, "step_s")->valuedouble - 3.44064) < 1e-9);
     assert_true(fabs(get(time, "tokens_per_s_per_gpu")->valuedouble - 2380.952) < 1e-3);
@@ -202,7 +202,7 @@ static void test_time_of_the_course(void **state) {
     cJSON_Delete(report);
     planned_free(p);
     p = planned_of(PIPELINE "128}}");
-    report = report_of(p, true);
+    report = report_of(p, GP_DETAIL_BRIEF);
     /* 64 micro-batches on each of 2 replicas through 4 stages. */
     assert_true(fabs(get(get(report, "time"), "bubble")->valuedouble - 3.0 / 67) < 1e-12);
     cJSON_Delete(report);

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { runInThisContext } from "node:vm";
 
 import { EngineTrap, createEngine } from "gpuplan";
 
+import { explainedAnswer } from "../../web/texts.js";
 import { generateJobs } from "../generate/jobs.mjs";
 
 const engine = await createEngine();
@@ -34,7 +36,7 @@ function assertSame(requests, asked = engine) {
   });
 }
 
-for (const detail of ["full", "brief"]) {
+for (const detail of ["full", "figures", "brief"]) {
   for (const seed of [1, 2, 3]) {
     test(`200 ${detail} plans of seed ${seed}`, () => {
       assertSame(generateJobs(200, seed).map((job) => JSON.stringify({ gpuplan: 1, op: "plan", detail, job })));
@@ -65,7 +67,8 @@ function answered(requests) {
 }
 
 const isTraining = (job) => job.task !== "infer";
-const request = (op, job) => JSON.stringify({ gpuplan: 1, op, job });
+/** As the page asks: without the texts that it loads apart. */
+const request = (op, job) => JSON.stringify({ gpuplan: 1, op, job, ...(op === "plan" ? { detail: "figures" } : {}) });
 
 test("what the module of the page's first view answers, it answers the same: training, and links of every task", () => {
   const jobs = generateJobs(400, 6);
@@ -75,7 +78,7 @@ test("what the module of the page's first view answers, it answers the same: tra
     assert.ok(taken.length > least * asked.length && asked.length > 100, `${op}: ${taken.length} of ${asked.length}`);
     assertSame(taken, firstView);
   }
-  assertSame(["models", "gpus", "fields"].map((kind) => JSON.stringify({ gpuplan: 1, op: "catalog", kind })), firstView);
+  assertSame(["models", "gpus", "fields"].map((kind) => JSON.stringify({ gpuplan: 1, op: "catalog", kind, detail: "figures" })), firstView);
 });
 
 test("the module of the page's first view answers the worked examples of training in both ledgers", () => {
@@ -88,11 +91,12 @@ test("the module of the page's first view answers the worked examples of trainin
 test("the module of the page's first view stops at what it leaves to the full one, and goes on", () => {
   const job = { task: "full", model: "llama-3.1-8b", hardware: { gpu: "H100", count: 8 } };
   const config = { ...job, model: { config: { model_type: "llama", hidden_size: 64 } } };
-  const left = [{ op: "plan", job: { ...job, task: "infer" } }, { op: "plan", job: { ...job, task: "infer", ledger: "textbook" } },
-    { op: "plan", job: config }, { op: "import", parts: [] }, { op: "rank", job, kind: "gpus" }, { op: "catalog", kind: "instances" },
+  const figures = (asked) => ({ op: "plan", job: asked, detail: "figures" });
+  const left = [{ op: "plan", job }, { op: "catalog", kind: "gpus" }, figures({ ...job, task: "infer" }), figures({ ...job, task: "infer", ledger: "textbook" }),
+    figures(config), { op: "import", parts: [] }, { op: "rank", job, kind: "gpus" }, { op: "catalog", kind: "instances" },
     { op: "explain", id: "kv_cache" }, { op: "link", link: engine.answer({ op: "link", job: config }).link }];
   for (const asked of left) assert.throws(() => firstView.answer(asked), EngineTrap, JSON.stringify(asked));
-  assert.equal(firstView.answer({ op: "plan", job }).verdict, "fits");
+  assert.equal(firstView.answer(figures(job)).verdict, "fits");
 });
 
 test("every prefix of a request, and the largest requests", () => {
@@ -103,4 +107,18 @@ test("every prefix of a request, and the largest requests", () => {
     `{"job":{${Array.from({ length: 60000 }, (_, i) => `"k${i}":0`).join(",")}}}`,
     `{"job":{"model":"${"é".repeat(2 ** 19 - 20)}"}}`,
   ]);
+});
+
+test("figures with the texts that the page loads are the full report", () => {
+  runInThisContext(readFileSync("dist/reference.js", "utf8"));
+  let explained = 0;
+  for (const job of generateJobs(300, 7)) {
+    const figures = engine.answer({ gpuplan: 1, op: "plan", job, detail: "figures" });
+    const full = engine.answerText(JSON.stringify({ gpuplan: 1, op: "plan", job }));
+    if (!figures.errors) explained++;
+    const { report, other } = figures.errors ? { report: figures, other: null } : explainedAnswer({ report: figures, other: figures });
+    assert.equal(JSON.stringify(report), JSON.stringify(JSON.parse(full)));
+    if (other) assert.deepEqual(other, report);
+  }
+  assert.ok(explained > 150, `${explained}`);
 });

@@ -51,15 +51,16 @@ function explainItem(context, index, position) {
   const stage = context.report.memory.stages[index];
   const item = stage?.items[position];
   if (!item) return null;
+  const { formula = '' } = item;
   return {
     title: words.t('why.item_title', { item: rowName(context, item), gpu: gpuRange(context, stage) }),
     value: format.bytes(item.bytes, 2),
     exact: exactBytes(context, item.bytes),
     meaning: [words.t(`item.${item.id}.help`), words.word(`formula.${item.formula_id}`, '')].filter(Boolean).join(words.t('punctuation.sentence_gap')),
     range: words.t('why.range', { low: format.bytes(item.low_bytes, 2), high: format.bytes(item.high_bytes, 2) }),
-    symbols: inSymbols(item.formula),
-    numbers: inNumbers(item.formula, item.terms),
-    terms: symbolsOf(item.formula, item.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(item.terms[symbol])]),
+    symbols: inSymbols(formula),
+    numbers: inNumbers(formula, item.terms),
+    terms: symbolsOf(formula, item.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(item.terms[symbol])]),
     phases: item.phases.map((phase) => phaseName(context, phase)),
     source: item.source,
     path: `memory.stages[${index}].items[${position}]`,
@@ -159,6 +160,7 @@ function explainTime({ report, words, format }, name) {
   const time = report.time ?? {};
   const reason = time.why?.[name];
   if (!reason) return null;
+  const { formula = '' } = reason;
   const [low, high] = [time[`${name}_low`], time[`${name}_high`]];
   const inner = ['alone_s', 'step_s', 'prompt_s'].filter((other) => other in reason.terms && time.why?.[other]);
   return {
@@ -167,9 +169,9 @@ function explainTime({ report, words, format }, name) {
     exact: format.exact(reason.value),
     meaning: [words.t(`time.${name}.help`), words.word(`formula.${reason.formula_id}`, '')].filter(Boolean).join(words.t('punctuation.sentence_gap')),
     range: low ? words.t('why.range', { low: timeText(format, name, low), high: timeText(format, name, high) }) : undefined,
-    symbols: inSymbols(reason.formula),
-    numbers: inNumbers(reason.formula, reason.terms),
-    terms: symbolsOf(reason.formula, reason.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(reason.terms[symbol])]),
+    symbols: inSymbols(formula),
+    numbers: inNumbers(formula, reason.terms),
+    terms: symbolsOf(formula, reason.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(reason.terms[symbol])]),
     parts: inner.length > 0 ? inner.map((other) => ({ key: `time:${other}`, label: words.t(`time.${other}`), value: timeText(format, other, reason.terms[other]) })) : undefined,
     source: reason.source,
     path: `time.why.${name}`,
