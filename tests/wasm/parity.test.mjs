@@ -122,3 +122,11 @@ test("figures with the texts that the page loads are the full report", () => {
   }
   assert.ok(explained > 150, `${explained}`);
 });
+
+test("the module of the page's first view carries none of the texts that the page loads apart", () => {
+  const bytes = readFileSync("build/planner.wasm");
+  const { formulas } = engine.answer({ gpuplan: 1, op: "catalog", kind: "formulas" });
+  const { models } = engine.answer({ gpuplan: 1, op: "catalog", kind: "models" });
+  assert.ok(formulas.every(({ source }) => readFileSync("build/gpuplan.wasm").includes(source.slice(0, 30))), "the full one has them");
+  for (const { id, source } of [...formulas, ...models]) assert.ok(!bytes.includes(source), id);
+});
