@@ -139,16 +139,38 @@ gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batch
 }
 
 static const gp_formula workspace_transformers = GP_FORMULA(
-    "workspace.transformers", "max(tokens * 2 * 3 * (ffn + hidden), 6 * logit_tokens * vocab) + layer_cache",
+    "workspace.transformers", "max(tokens * 2 * (3 * ffn + 4 * hidden), 2 * tokens * hidden + 6 * logit_tokens * vocab)",
     "github.com/huggingface/transformers: the feed-forward block of one layer; logits of the whole prompt (16 bits and an "
-    "fp32 copy) before release 4.45, of the last token since; cache_utils.py concatenates one layer's cache at a time");
-gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens,
-                                           double layer_cache) {
-    const gp_term terms[] = {{"tokens", tokens},           {"ffn", widths->ffn},
-                             {"hidden", widths->hidden},   {"logit_tokens", logit_tokens},
-                             {"vocab", widths->vocab},     {"layer_cache", layer_cache}};
-    double forward = tokens * 2 * 3 * (widths->ffn + widths->hidden);
-    return GP_AMOUNT(workspace_transformers, fmax(forward, 6 * logit_tokens * widths->vocab) + layer_cache, terms);
+    "fp32 copy) before release 4.45, of the last token since");
+gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens) {
+    const gp_term terms[] = {{"tokens", tokens},
+                             {"ffn", widths->ffn},
+                             {"hidden", widths->hidden},
+                             {"logit_tokens", logit_tokens},
+                             {"vocab", widths->vocab}};
+    double forward = tokens * 2 * (3 * widths->ffn + 4 * widths->hidden);
+    double logits = 2 * tokens * widths->hidden + 6 * logit_tokens * widths->vocab;
+    return GP_AMOUNT(workspace_transformers, fmax(forward, logits), terms);
+}
+
+static const gp_formula rotary_tables = GP_FORMULA(
+    "workspace.rotary_tables", "layers * positions * head_dim * 2 * element_bytes",
+    "github.com/huggingface/transformers before release 4.45: every layer's attention keeps cosines and sines of all positions "
+    "that the model was made for");
+gp_amount gp_rotary_tables_amount(double layers, double positions, double head_dim, double element_bytes) {
+    const gp_term terms[] = {
+        {"layers", layers}, {"positions", positions}, {"head_dim", head_dim}, {"element_bytes", element_bytes}};
+    return GP_AMOUNT(rotary_tables, layers * positions * head_dim * 2 * element_bytes, terms);
+}
+
+static const gp_formula former_step = GP_FORMULA(
+    "workspace.former_step", "max(cache_bytes, 2 * prompt_cache_bytes + 4 * logit_tokens * vocab - cache_bytes)",
+    "github.com/huggingface/transformers before release 4.42: a step makes the cache anew while the outputs of the one before "
+    "are alive, its cache and fp32 logits; those of the prompt are alive while the first token is made");
+gp_amount gp_former_step_amount(double prompt_cache, double cache, double logit_tokens, double vocab) {
+    const gp_term terms[] = {
+        {"cache_bytes", cache}, {"prompt_cache_bytes", prompt_cache}, {"logit_tokens", logit_tokens}, {"vocab", vocab}};
+    return GP_AMOUNT(former_step, fmax(cache, 2 * prompt_cache + 4 * logit_tokens * vocab - cache), terms);
 }
 
 static const gp_formula graphs = GP_FORMULA(
@@ -162,5 +184,6 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
-    &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &graphs,  NULL,
+    &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
+    &graphs,          NULL,
 };

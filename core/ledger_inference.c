@@ -1,6 +1,7 @@
 /* ledger_inference.c: one rank of a serving engine. The cache is what the job's sequences need, not the pool that an
  * engine would take in advance. */
 #include <math.h>
+#include <string.h>
 
 #include "formulas.h"
 #include "llama_cpp.h"
@@ -9,7 +10,8 @@
 enum {
     ALWAYS = GP_PHASE_BIT(GP_PHASE_LOAD) | GP_PHASE_BIT(GP_PHASE_PREFILL) | GP_PHASE_BIT(GP_PHASE_DECODE),
     SERVING = GP_PHASE_BIT(GP_PHASE_PREFILL) | GP_PHASE_BIT(GP_PHASE_DECODE),
-    PREFILL = GP_PHASE_BIT(GP_PHASE_PREFILL)
+    PREFILL = GP_PHASE_BIT(GP_PHASE_PREFILL),
+    DECODE = GP_PHASE_BIT(GP_PHASE_DECODE)
 };
 
 static const double spread_weights = 0.005, spread_cache = 0.005, spread_workspace = 0.35, spread_context = 0.40;
@@ -56,41 +58,94 @@ static gp_amount weights_of(const gp_model *model, const gp_layout *layout, cons
     return gp_weights_tensors_amount(&file, (double)layout->tp);
 }
 
-/* Appends the cache of every group of layers; returns all of its bytes. Compressed entries stand in pages of 256 tokens
- * where there are pages: vLLM and SGLang demand it for DeepSeek-V4. */
-static double add_caches(const gp_cache *cache, const gp_layout *layout, double page, gp_stage_ledger *ledger) {
+/* Appends the cache of one group of layers for `context` tokens of every sequence; returns its bytes. Compressed entries
+ * stand in pages of 256 tokens where there are pages: vLLM and SGLang demand it for DeepSeek-V4. */
+static double add_group(const gp_cache_group *group, const gp_layout *layout, double context, double page, unsigned phases,
+                        gp_stage_ledger *ledger) {
     const double compressed_page = 256;
-    double sequences = (double)layout->sequences, context = (double)layout->context, bytes = 0;
-    for (int i = 0; i < cache->count; i++) {
-        const gp_cache_group *group = &cache->groups[i];
-        double block = page > 1 && group->stride > 1 ? compressed_page : page;
-        gp_amount amount = gp_kv_cache_amount(group, sequences, context, block, layout->recipe.kv_bits);
-        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
-        bytes += (double)amount.bytes;
-        if (group->index == 0) continue;
-        gp_amount index = gp_kv_index_amount(group, sequences, context, block);
-        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, index, spread_cache);
-        bytes += (double)index.bytes;
-    }
+    double sequences = (double)layout->sequences, block = page > 1 && group->stride > 1 ? compressed_page : page;
+    gp_amount amount = gp_kv_cache_amount(group, sequences, context, block, layout->recipe.kv_bits);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, phases, amount, spread_cache);
+    if (group->index == 0) return (double)amount.bytes;
+    gp_amount index = gp_kv_index_amount(group, sequences, context, block);
+    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, phases, index, spread_cache);
+    return (double)amount.bytes + (double)index.bytes;
+}
+
+/* Appends the cache of every group of layers; returns all of its bytes. */
+static double add_caches(const gp_cache *cache, const gp_layout *layout, double page, gp_stage_ledger *ledger) {
+    double bytes = 0;
+    for (int i = 0; i < cache->count; i++)
+        bytes += add_group(&cache->groups[i], layout, (double)layout->context, page, SERVING, ledger);
     return bytes;
+}
+
+/* Bytes of a cache that grows with what is generated: of the prompt, and of all of the context. */
+typedef struct {
+    double prompt, all;
+} grown_cache;
+
+static grown_cache add_grown_caches(const gp_cache *cache, const gp_layout *layout, double prompt, gp_stage_ledger *ledger) {
+    double context = (double)layout->context, first = prompt >= 1 ? fmin(prompt, context) : context;
+    grown_cache bytes = {0, 0};
+    for (int i = 0; i < cache->count; i++) {
+        gp_cache_group grown = cache->groups[i];
+        double most = grown.window > 0 ? fmin(context, (double)grown.window) : context;
+        bool whole = grown.stride > 1 || grown.recent; /* entries of many tokens do not add up */
+        bytes.prompt += add_group(&grown, layout, whole ? context : first, 1, SERVING, ledger);
+        if (whole) continue;
+        grown.window = 0;
+        if (most > first) bytes.all += add_group(&grown, layout, most - first, 1, DECODE, ledger);
+    }
+    bytes.all += bytes.prompt;
+    return bytes;
+}
+
+/* Layers of Llama computed the sines of the positions at hand since release 4.38; others kept tables until the model got
+ * one for all of its layers. Of Qwen2 the instruct models are run, made for 32,768 positions, though the catalogue's name
+ * the 131,072 of the base models; no other model of the time goes further with tables. Returns the positions of a table. */
+static double tabled_positions(const gp_shape *shape, int release) {
+    const int llama_computes = 38, one_table = 45;
+    const double most = 32768;
+    bool llama = shape->model_type != NULL && strcmp(shape->model_type, "llama") == 0;
+    if (release < 0 || release >= (llama ? llama_computes : one_table) || shape->learned_positions > 0) return 0;
+    return fmin((double)shape->max_context, most);
+}
+
+/* Old releases of transformers: tables of rotary positions in every layer, and while a step runs the cache and the outputs
+ * of the one before. */
+static void add_transformers_2024(const gp_model *model, const gp_layout *layout, const grown_cache *cache,
+                                  double logit_tokens, gp_stage_ledger *ledger) {
+    const int one_cache = 42;
+    const double element_bytes = 2;
+    const gp_shape *shape = &model->shape;
+    int release = layout->recipe.release;
+    double positions = tabled_positions(shape, release);
+    if (positions > 0 && cache->all > 0) {
+        gp_amount tables =
+            gp_rotary_tables_amount((double)ledger->share.layers, positions, (double)shape->head_dim, element_bytes);
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, ALWAYS, tables, spread_cache);
+    }
+    if (release >= 0 && release < one_cache)
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, DECODE,
+                         gp_former_step_amount(cache->prompt, cache->all, logit_tokens, (double)shape->vocab),
+                         spread_workspace);
 }
 
 static void add_transformers(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                              gp_stage_ledger *ledger) {
     const double conv_bytes = 2, state_bytes = 4;
-    const gp_stage_share *share = &ledger->share;
-    double bytes = add_caches(cache, layout, 1, ledger);
+    double prompt = fmin(number(job, GP_FIELD_PROMPT, 0), (double)layout->context);
+    double tokens = prompt * (double)layout->sequences;
+    double logit_tokens = layout->recipe.prompt_logits ? tokens : (double)layout->sequences;
+    grown_cache bytes = add_grown_caches(cache, layout, prompt, ledger);
+    add_transformers_2024(model, layout, &bytes, logit_tokens, ledger);
     if (gp_cache_has_states(cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(cache, (double)layout->sequences, conv_bytes, state_bytes),
                          spread_cache);
-    double prompt = fmin(number(job, GP_FIELD_PROMPT, 0), (double)layout->context);
-    double tokens = prompt * (double)layout->sequences;
-    double logit_tokens = layout->recipe.prompt_logits ? tokens : (double)layout->sequences;
-    double layer_cache = bytes / (double)share->layers;
     gp_engine_widths widths = widths_of(model, layout);
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL,
-                     gp_workspace_transformers_amount(&widths, tokens, logit_tokens, floor(layer_cache)),
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL, gp_workspace_transformers_amount(&widths, tokens, logit_tokens),
                      spread_workspace);
 }
 

@@ -42,12 +42,21 @@ static int minor_version(const char *text, const char *name) {
     return minor;
 }
 
-/* Before transformers 4.45, of the days of PyTorch 2.4, the logits of the whole prompt were computed. */
+/* The number after "4." of the release of transformers that "transformers 4.44.2", "4.44", "torch 2.1.2" (one release of
+ * PyTorch came with two or three of transformers: 4.36 with 2.1, 4.44 with 2.4) or the year "2023" mean; -1 otherwise. */
+static int transformers_release(const char *version) {
+    const int with_torch_1 = 33, of_2023 = 30;
+    int release = minor_version(version, "transformers 4."), torch = minor_version(version, "torch 2.");
+    if (release < 0 && gp_begins_with(version, "4.")) release = minor_version(version, "4.");
+    if (release < 0 && torch >= 0) release = with_torch_1 + 3 * torch - torch / 4;
+    return release < 0 && gp_begins_with(version, "2023") ? of_2023 : release;
+}
+
+/* Before transformers 4.45 the logits of the whole prompt were computed. */
 static bool computes_prompt_logits(const char *version) {
-    int transformers = minor_version(version, "transformers 4."), torch = minor_version(version, "torch 2.");
-    if (transformers < 0 && gp_begins_with(version, "4.")) transformers = minor_version(version, "4.");
-    if (transformers >= 0) return transformers < 45;
-    return torch >= 0 && torch < 5;
+    const int last_token_only = 45;
+    int release = transformers_release(version);
+    return release >= 0 && release < last_token_only;
 }
 
 gp_engine_kind gp_engine_of(const gp_job *job) {
@@ -239,6 +248,13 @@ uint64_t gp_recipe_file_layers(const gp_model *model, const gp_recipe *recipe, i
     return gp_bytes_from_double((double)bytes * ((double)recipe->file_layers / (double)recipe->mix_layers));
 }
 
+static int engine_release(const gp_job *job) {
+    bool transformers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS);
+    const char *version = gp_recipe_text(job, GP_FIELD_ENGINE_VERSION);
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG)) return minor_version(version, "0.");
+    return transformers ? transformers_release(version) : vllm_release(job);
+}
+
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_recipe_set_format(gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
@@ -254,16 +270,18 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
     recipe->engine = gp_engine_of(job);
-    recipe->release = vllm_release(job);
+    recipe->release = engine_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
         recipe->experts_on_host = keeps_experts_on_host(job, model, recipe);
         const int graphs = 3000; /* builds since June 2024 launch a step as one graph (pull request 6766) */
+        const int layered_cache = 1620; /* the build of December 2023 that keeps the cache by layer (pull request 4309) */
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */
         int build = build_number(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
         set_graph(model, recipe);
         bool of_2023 = gp_begins_with(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION), "2023");
         recipe->before_scheduler = of_2023 || (build >= 0 && build < scheduler);
+        recipe->cache_after_layers = of_2023 || (build >= 0 && build < layered_cache);
         recipe->before_graphs = of_2023 || (build >= 0 && build < graphs);
     }
     recipe->prompt_logits = computes_prompt_logits(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));

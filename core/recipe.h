@@ -104,7 +104,8 @@ typedef struct {
     gp_engine_kind engine;
     double batched_tokens, prepared_sequences; /* what a server prepares for in one pass */
     double free_share;                   /* the cache takes this share of what is free after loading; 0 = goes by the total */
-    int release;                         /* of vLLM, the number after "0."; -1 = unknown or another engine */
+    int release;                         /* of vLLM and SGLang the number after "0.", of transformers that after "4."; -1 = unknown or
+                                            another engine */
     double block;                        /* tokens of a block of the cache */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
     /* How llama.cpp builds the graph of this architecture. */
@@ -113,6 +114,7 @@ typedef struct {
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
     bool before_graphs;                  /* a build of the first half of 2024 or older, before CUDA graphs */
+    bool cache_after_layers;             /* a build before December 2023: the cache counts as three layers after all others */
     bool before_scheduler;               /* a build of 2023, before buffers had a scheduler */
     bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;
