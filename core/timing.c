@@ -5,6 +5,13 @@
 
 #include "cache.h"
 
+/* What llama.cpp and its kin leave to the host: shares of the layers, of their attention, of the experts and of the output
+ * matrix, how often a step crosses between host and device, and what the host and the way to it reach. */
+typedef struct {
+    double layers, attention, experts, head, crossings;
+    double bytes_per_s, flops, attention_flops, copied_bytes_per_s;
+} host_part;
+
 /* One replica as the roofline sees it: what stands on it, and what its devices reach. */
 typedef struct {
     const gp_engine_speed *engine;
@@ -19,8 +26,9 @@ typedef struct {
     gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
     double attention_ways;                    /* ranks that share the sequences */
     double places;                            /* of a static cache, else 0 */
-    double host_layers;                       /* share of the layers that the host computes */
-    double host_bytes_per_s, host_flops;
+    double captured_tokens;                   /* a longer context is not in the engine's graphs */
+    double pass_tokens;                       /* of a prompt in one pass, 0 = all */
+    host_part host;
     double draft, tokens_per_step;            /* guessed tokens of a step, and what it gives on average */
 } machine;
 
@@ -61,20 +69,40 @@ static void count_layers(const gp_job *job, machine *m) {
     m->head = (double)model->shape.vocab * (double)model->shape.hidden;
 }
 
-/* llama.cpp leaves the first layers to the host when it sends fewer than all. A host that holds much has the memory
- * channels of a server: DeepSeek and Qwen3-235B under ik_llama.cpp read 240 to 345 GB/s and computed 10 TFLOP/s, a desktop
- * with two channels 40 to 50 and 4 (github.com/ikawrakow/ik_llama.cpp, github.com/ggml-org/llama.cpp llama-bench). */
-static void set_host(const gp_job *job, machine *m) {
-    const double server_bytes = 128e9, desktop_bytes_per_s = 45e9, server_bytes_per_s = 280e9;
-    const double desktop_flops = 4e12, server_flops = 10e12;
+/* Hosts of which nothing is said. One that holds much has the memory channels of a server: DeepSeek under ik_llama.cpp
+ * read 240 to 345 GB/s and computed 4 to 6 TFLOP/s; two channels of DDR4 hold up to 64 GB at usual sizes and give 45 GB/s,
+ * two of DDR5 up to 192 GB and 75 GB/s (github.com/ikawrakow/ik_llama.cpp, github.com/ggml-org/llama.cpp llama-bench). */
+static const struct {
+    double most_bytes, bytes_per_s, flops;
+} hosts[] = {{64e9, 45e9, 3e12}, {128e9, 75e9, 3e12}, {0, 280e9, 5e12}};
+enum { HOST_COUNT = sizeof hosts / sizeof hosts[0] };
+
+static double host_weight_bytes(const machine *m) {
     const gp_recipe *recipe = &m->layout->recipe;
-    bool by_layers = recipe->engine == GP_ENGINE_LLAMA_CPP && gp_known(job, GP_FIELD_GPU_LAYERS);
-    if (by_layers) m->host_layers = fmax(0, 1 - (double)gp_whole(job, GP_FIELD_GPU_LAYERS) / m->layers);
-    double held = (m->host_layers * m->dense + (recipe->experts_on_host ? 1 : m->host_layers) * m->experts) * recipe->linear_bits / 8;
-    bool server = held > server_bytes;
-    m->host_bytes_per_s = server ? server_bytes_per_s : desktop_bytes_per_s;
-    if (gp_known(job, GP_FIELD_HOST_BANDWIDTH)) m->host_bytes_per_s = gp_real(job, GP_FIELD_HOST_BANDWIDTH) * 1e9;
-    m->host_flops = server ? server_flops : desktop_flops;
+    return (m->host.layers * m->dense + m->host.experts * m->experts) * recipe->linear_bits / 8;
+}
+
+/* llama.cpp leaves the first layers to the host when it sends fewer than all, with their caches; the output matrix counts
+ * as one layer more. Until December 2023 the cache of all layers counted as the last three. */
+static void set_host(const gp_job *job, machine *m) {
+    const double attention_flops = 0.13e12, copied_bytes_per_s = 12e9, cache_layers = 3;
+    const gp_recipe *recipe = &m->layout->recipe;
+    host_part *host = &m->host;
+    bool by_layers = recipe->engine == GP_ENGINE_LLAMA_CPP && gp_known(job, GP_FIELD_GPU_LAYERS) && !recipe->on_host;
+    double sent = by_layers ? (double)gp_whole(job, GP_FIELD_GPU_LAYERS) : m->layers + cache_layers;
+    host->layers = fmax(0, 1 - sent / m->layers);
+    host->head = sent <= m->layers ? 1 : 0;
+    host->attention = recipe->cache_after_layers && sent < m->layers + cache_layers ? 1 : host->layers;
+    host->experts = recipe->experts_on_host ? 1 : host->layers;
+    host->crossings = (host->attention - host->layers) * m->layers + (host->experts - host->layers) * m->expert_layers;
+    double held = host_weight_bytes(m);
+    int row = 0;
+    while (row < HOST_COUNT - 1 && held > hosts[row].most_bytes) row++;
+    host->bytes_per_s = hosts[row].bytes_per_s;
+    if (gp_known(job, GP_FIELD_HOST_BANDWIDTH)) host->bytes_per_s = gp_real(job, GP_FIELD_HOST_BANDWIDTH) * 1e9;
+    host->flops = hosts[row].flops;
+    host->attention_flops = attention_flops;
+    host->copied_bytes_per_s = copied_bytes_per_s;
 }
 
 static double real(const gp_job *job, gp_field field, double fallback) {
@@ -97,6 +125,16 @@ static double link_bytes_per_s(const gp_job *job, const gp_gpu_row *row) {
     return row->nvlink_bytes_per_s > 0 ? row->nvlink_bytes_per_s : pcie_bytes_per_s;
 }
 
+/* Tokens of a context up to which a step is one graph. vLLM 0.4.2 launches steps beyond 8192 tokens (its
+ * max_seq_len_to_capture) kernel by kernel, 0.6.3 does not (qwen.readthedocs.io, benchmarks of Qwen2 and Qwen2.5). */
+static double captured_tokens(const gp_job *job, const gp_recipe *recipe) {
+    const int captures_all = 6;
+    const double captured = 8192;
+    if (gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0) return 0;
+    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
+    return vllm && recipe->release >= 0 && recipe->release < captures_all ? captured : (double)GP_EXACT_MAX;
+}
+
 static bool describe(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
                      machine *m) {
     const gp_recipe *recipe = &layout->recipe;
@@ -104,7 +142,7 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     memset(m, 0, sizeof *m);
     m->bandwidth = job->gpu.bandwidth_gb_s > 0 ? job->gpu.bandwidth_gb_s * 1e9 : row != NULL ? row->bandwidth_bytes_per_s : 0;
     if (!(m->bandwidth > 0) || row == NULL) return false;
-    m->engine = gp_engine_speed_of(job, recipe);
+    m->engine = gp_engine_speed_of(job, recipe, model->expert_params > 0);
     m->model = model;
     m->layout = layout;
     m->format = gp_speed_format_of(job, recipe);
@@ -113,6 +151,9 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     m->half_flops = peak_of(row, GP_SPEED_16);
     m->half_gain = strncmp(row->name, "GeForce", 7) == 0 ? 2 : 1;
     m->link_bytes_per_s = link_bytes_per_s(job, row);
+    m->captured_tokens = captured_tokens(job, recipe);
+    m->pass_tokens = m->engine->pass_tokens;
+    if (m->pass_tokens > 0 && gp_known(job, GP_FIELD_UBATCH)) m->pass_tokens = (double)gp_whole(job, GP_FIELD_UBATCH);
     if (m->engine->static_cache && gp_known(job, GP_FIELD_CONTEXT)) m->places = (double)gp_whole(job, GP_FIELD_CONTEXT);
     count_layers(job, m);
     set_host(job, m);
@@ -135,11 +176,6 @@ static double touched(const gp_experts *experts, double tokens) {
 
 static double chosen(const gp_experts *experts) {
     return experts->count > 0 ? (double)experts->topk / (double)experts->count : 0;
-}
-
-/* Of the routed experts, what the host computes. */
-static double host_expert_share(const machine *m) {
-    return m->layout->recipe.experts_on_host ? 1 : m->host_layers;
 }
 
 /* Heads times their size times the tokens that one at the end of a sequence sees, over all layers. */
@@ -197,13 +233,18 @@ static double cache_read(const machine *m, double context) {
     return bytes;
 }
 
-/* Seconds the host takes for its layers and experts; the device's parts are less by what this leaves out. */
-static double host_seconds(const machine *m, double tokens) {
+/* Seconds of a step or pass in the host's layers and experts, and in crossing to them and back; the device's parts are less
+ * by what this leaves out. The weights of a pass over many tokens may be copied to the device and multiplied there. */
+static double host_seconds(const machine *m, double tokens, double device_flops) {
+    const double crossing_s = 200e-6, copied_from = 32;
     const gp_experts *experts = &m->model->shape.experts;
-    double dense = m->dense * m->host_layers, of_experts = host_expert_share(m) * m->experts;
-    double bytes = (dense + of_experts * touched(experts, tokens)) * m->linear_bytes;
+    const host_part *host = &m->host;
+    double dense = m->dense * host->layers, of_experts = host->experts * m->experts, head = m->head * host->head;
+    double bytes = (dense + of_experts * touched(experts, tokens)) * m->linear_bytes + head * m->head_bytes;
     double flop = 2 * (dense + of_experts * chosen(experts)) * tokens;
-    return fmax(bytes / m->host_bytes_per_s, flop / m->host_flops);
+    double seconds = fmax(bytes / host->bytes_per_s, flop / host->flops);
+    if (tokens >= copied_from) seconds = fmin(seconds, bytes / host->copied_bytes_per_s + flop / device_flops);
+    return seconds + host->crossings * crossing_s;
 }
 
 /* Two all-reduces a layer: their latency, and what a ring moves of 16-bit hidden rows. */
@@ -222,21 +263,27 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     double rate = multiplied(limited(m->bandwidth * engine->share, engine->limit_bytes_per_s), engine->rate, m->format);
     const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
-    double sent = m->dense * (1 - m->host_layers), sent_experts = m->experts * (1 - host_expert_share(m));
-    parts.dense_bytes = (sent * m->linear_bytes + m->head * m->head_bytes) / m->ranks;
+    double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
+    parts.dense_bytes = (sent * m->linear_bytes + m->head * (1 - m->host.head) * m->head_bytes) / m->ranks;
     double tokens = batch * (1 + m->draft);
-    parts.dense_flop = 2 * (sent + m->head) * tokens / m->ranks;
+    parts.dense_flop = 2 * (sent + m->head * (1 - m->host.head)) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
     parts.expert_bytes = sent_experts * touched(experts, tokens) * m->linear_bytes / m->ranks;
     parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks / engine->expert_share;
-    parts.host_s = host_seconds(m, tokens);
-    parts.cache_bytes = batch * cache_read(m, context) / m->attention_ways;
+    double cache_bytes = batch * cache_read(m, context) / m->attention_ways;
+    parts.host_s = host_seconds(m, tokens, parts.flops) + m->host.attention * cache_bytes / m->host.bytes_per_s;
+    parts.cache_bytes = (1 - m->host.attention) * cache_bytes;
     parts.cache_rate = m->bandwidth * engine->cache_share;
     parts.reduce_s = reduce_seconds(m, 1, tokens);
     double latency = multiplied(m->layers * engine->layer_s, engine->layer, m->format) +
-                     m->expert_layers * engine->expert_layer_s + engine->step_s + batch * engine->sequence_s;
+                     m->expert_layers * engine->expert_layer_s + engine->step_s +
+                     batch / m->attention_ways * engine->sequence_s;
+    if (m->layout->pp > 1) latency += m->layers * engine->hook_s;
     gp_timed result;
-    if (engine->host_bound) latency = fmax(0, latency - gp_step_seconds(&parts, &result.why));
+    double device_s = gp_step_seconds(&parts, &result.why);
+    if (engine->host_bound) latency = fmax(0, latency - device_s);
+    latency = fmax(latency, batch / m->attention_ways * engine->answer_s - device_s);
+    if (context > m->captured_tokens) latency = fmax(latency, m->layers * engine->kernel_layer_s - device_s);
     parts.latency_s = latency;
     /* A guess costs a small model or one layer: a twentieth of a step. */
     parts.latency_s += m->draft * draft_share * gp_step_seconds(&parts, &result.why);
@@ -248,23 +295,26 @@ static gp_timed step_of(const machine *m, double batch, double context) {
 static gp_timed prompt_of(const machine *m, double tokens) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
-    double pass = engine->pass_tokens > 0 ? fmin(tokens, engine->pass_tokens) : tokens;
+    double pass = m->pass_tokens > 0 ? fmin(tokens, m->pass_tokens) : tokens;
     double stages = (double)m->layout->pp;
-    bool packed = m->format == GP_SPEED_GGUF || m->format == GP_SPEED_W4 || m->format == GP_SPEED_W8;
+    bool packed = m->format == GP_SPEED_GGUF || m->format == GP_SPEED_W4 || m->format == GP_SPEED_AWQ ||
+                  m->format == GP_SPEED_W8;
     gp_prompt_parts parts = {.passes = ceil(tokens / pass), .overlap = 1};
     double peak = engine->half_accumulate ? m->half_flops * m->half_gain : m->flops;
-    double sent = m->dense * (1 - m->host_layers), sent_experts = m->experts * (1 - host_expert_share(m));
+    double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
     parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
     double used = sent + sent_experts * touched(experts, pass);
-    parts.host_s = parts.passes * host_seconds(m, pass);
     parts.pass_bytes = used * (m->linear_bytes + (packed ? engine->unpack_bytes : 0)) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
-    parts.attention_flop = (2 * m->query_width * tokens * tokens + compressed_flop(m->model, tokens)) / m->ranks;
+    double attention_flop = 2 * m->query_width * tokens * tokens + compressed_flop(m->model, tokens);
+    parts.attention_flop = (1 - m->host.attention) * attention_flop / m->ranks;
+    parts.host_s = parts.passes * host_seconds(m, pass, parts.flops) +
+                   m->host.attention * attention_flop / m->host.attention_flops;
     parts.attention_flops = m->half_flops * engine->attention_share;
     parts.reduce_s = reduce_seconds(m, parts.passes, tokens);
-    if (engine->pass_tokens > 0 && stages > 1 && parts.passes > 1)
+    if (m->pass_tokens > 0 && stages > 1 && parts.passes > 1)
         parts.overlap = (parts.passes + stages - 1) / (parts.passes * stages);
     gp_timed result;
     result.value = gp_prompt_seconds(&parts, &result.why);
@@ -306,7 +356,8 @@ static traffic traffic_of(const gp_job *job, const machine *m, double cache_toke
     double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
     if (gp_known(job, GP_FIELD_MAX_NUM_SEQS)) most = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
     load.most = fmax(1, most) * (double)m->layout->dp;
-    if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, load.prompt + load.output));
+    double held = load.prompt + load.output / (m->engine->keeps_room ? 1 : 2);
+    if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, held));
     load.most = fmax(1, floor(load.most));
     gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);
     if (origin != GP_GIVEN && origin != GP_SOLVED) load.asked = load.most;

@@ -43,10 +43,10 @@ typedef struct {
 void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
                        double cache_tokens, gp_serving *serving, gp_serving_curve *curve);
 
-/* Formats by how kernels treat them: 16 bits and more; 8 and 4 bits that are unpacked to 16; GGUF blocks; fp8 and fp4
+/* Formats by how kernels treat them: 16 bits and more; 8 and 4 bits that are unpacked to 16, AWQ by its own; GGUF blocks; fp8 and fp4
  * that are multiplied as they are. */
 typedef enum {
-    GP_SPEED_16, GP_SPEED_W8, GP_SPEED_W4, GP_SPEED_GGUF, GP_SPEED_FP8, GP_SPEED_FP4, GP_SPEED_FORMATS
+    GP_SPEED_16, GP_SPEED_W8, GP_SPEED_W4, GP_SPEED_AWQ, GP_SPEED_GGUF, GP_SPEED_FP8, GP_SPEED_FP4, GP_SPEED_FORMATS
 } gp_speed_format;
 
 /* What an engine reaches of a device. Shares are of the peak of the data sheet, times in seconds. Multipliers by format
@@ -57,6 +57,9 @@ typedef struct {
     double cache_share;       /* of the bandwidth, reading the cache */
     double limit_bytes_per_s; /* that kernels reach on any device, 0 = none */
     double layer_s, expert_layer_s, step_s, sequence_s; /* each layer, layer of experts, step, sequence of a step */
+    double kernel_layer_s;    /* each layer of a step that no graph holds: the host launches it while the device works */
+    double answer_s;          /* each sequence's token on its way through the server, while the device works on */
+    double hook_s;            /* each layer, where layers are spread over devices */
     double reduce_s;          /* an all-reduce of few bytes */
     double compute_share;     /* of the FLOP rate, decoding many sequences */
     double prefill_share, attention_share; /* of the FLOP rate, reading prompts */
@@ -69,13 +72,14 @@ typedef struct {
     bool half_accumulate;     /* products are summed in 16 bits, at twice the rate on GeForce cards */
     bool expanded_cache;      /* keys and values are read once for every query head */
     bool static_cache;        /* all places of the cache are read, filled or not */
+    bool keeps_room;          /* a sequence is let in when its whole output has room, not when its prompt has */
     bool server;              /* takes what waits into one batch, up to what it holds */
     double spread_decode, spread_serving, spread_prefill; /* half-widths of the 90 % ranges, relative */
     uint16_t rate[GP_SPEED_FORMATS], layer[GP_SPEED_FORMATS], compute[GP_SPEED_FORMATS], prefill[GP_SPEED_FORMATS];
 } gp_engine_speed;
 
-/* timing_engines.c: the row of the job's engine and release. */
-const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *recipe);
+/* timing_engines.c: the row of the job's engine and release, for a model with or without routed experts. */
+const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *recipe, bool experts);
 gp_speed_format gp_speed_format_of(const gp_job *job, const gp_recipe *recipe);
 
 #endif

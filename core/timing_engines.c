@@ -6,7 +6,17 @@
 
 #define US(value) ((value) / 1e6)
 
-enum { LLAMA_CPP, LLAMA_CPP_EARLY, TRANSFORMERS, VLLM_0, VLLM_1, SGLANG, TENSORRT_LLM, GPT_FAST, AWQ_LIBRARY, OWN_KERNELS, MLX, ROWS };
+enum {
+    LLAMA_CPP, LLAMA_CPP_EARLY, TRANSFORMERS, TRANSFORMERS_2024, TRANSFORMERS_2023, VLLM_0, VLLM_1, SGLANG, SGLANG_0_4,
+    TENSORRT_LLM, GPT_FAST, AWQ_LIBRARY, OWN_KERNELS, MLX, ROWS
+};
+
+/* What transformers reaches of a device in every release. */
+#define TRANSFORMERS_DEVICE \
+    .share = 0.82, .expert_share = 0.8, .cache_share = 0.115, .expert_layer_s = US(6600), .step_s = US(1000), \
+    .hook_s = US(600), .reduce_s = US(20), .compute_share = 0.5, .prefill_share = 0.88, .attention_share = 0.3, \
+    .pass_layer_s = US(17), .duty = 1, .host_bound = true, .expanded_cache = true, .spread_decode = 0.25, \
+    .spread_serving = 0.5, .spread_prefill = 0.5, .rate = {[GP_SPEED_W4] = 34, [GP_SPEED_W8] = 73, [GP_SPEED_AWQ] = 34}
 
 static const gp_engine_speed speeds[ROWS] = {
     /* As below, but a step is launched as one graph: 157 tokens/s of an 8B model in Q4_0 on an RTX 3090
@@ -24,44 +34,50 @@ static const gp_engine_speed speeds[ROWS] = {
                    .unpack_bytes = 6.6, .duty = 1, .pass_tokens = 512, .half_accumulate = true,
                    .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
                    .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 144}},
-    /* PyTorch operator by operator: the host is the limit until models are large. */
-    [TRANSFORMERS] = {.share = 0.75, .expert_share = 0.8, .cache_share = 0.115, .layer_s = US(542),
-                      .expert_layer_s = US(6600), .step_s = US(1000), .reduce_s = US(20), .compute_share = 0.5,
-                      .prefill_share = 0.88, .attention_share = 0.3, .pass_layer_s = US(17), .duty = 1,
-                      .host_bound = true, .expanded_cache = true,
-                      .spread_decode = 0.45, .spread_serving = 0.5, .spread_prefill = 0.5,
-                      .rate = {[GP_SPEED_W4] = 34, [GP_SPEED_W8] = 73},
-                      .layer = {[GP_SPEED_W4] = 142, [GP_SPEED_W8] = 206, [GP_SPEED_FP8] = 357}},
+    /* PyTorch operator by operator: the host is the limit until models are large, and releases have made it faster. */
+    [TRANSFORMERS] = {TRANSFORMERS_DEVICE, .layer_s = US(605),
+                      .layer = {[GP_SPEED_W8] = 222, [GP_SPEED_AWQ] = 90, [GP_SPEED_FP8] = 270}},
+    [TRANSFORMERS_2024] = {TRANSFORMERS_DEVICE, .layer_s = US(870),
+                           .layer = {[GP_SPEED_W4] = 93, [GP_SPEED_W8] = 127, [GP_SPEED_AWQ] = 120}},
+    [TRANSFORMERS_2023] = {TRANSFORMERS_DEVICE, .layer_s = US(1600), .layer = {[GP_SPEED_W4] = 75}},
     /* Releases before 0.8: the first engine. */
     [VLLM_0] = {.share = 0.88, .expert_share = 0.17, .cache_share = 0.23, .layer_s = US(110), .expert_layer_s = US(145),
+                .kernel_layer_s = US(340),
                 .step_s = US(860), .sequence_s = US(30), .reduce_s = US(4), .compute_share = 0.3, .prefill_share = 0.5,
                 .attention_share = 0.3, .pass_layer_s = US(380), .duty = 0.8, .server = true,
-                .spread_decode = 0.6, .spread_serving = 1, .spread_prefill = 0.6, .rate = {[GP_SPEED_W8] = 78}},
-    [VLLM_1] = {.share = 0.75, .expert_share = 0.46, .cache_share = 0.91, .layer_s = US(30), .expert_layer_s = US(9),
-                .step_s = US(900), .sequence_s = US(20), .reduce_s = US(8.5), .compute_share = 0.40,
-                .prefill_share = 0.59, .attention_share = 0.3, .pass_layer_s = US(336), .duty = 0.72, .server = true,
-                .spread_decode = 0.5, .spread_serving = 1.45, .spread_prefill = 0.6,
-                .rate = {[GP_SPEED_FP8] = 119, [GP_SPEED_FP4] = 130}, .layer = {[GP_SPEED_FP8] = 105, [GP_SPEED_FP4] = 115},
-                .compute = {[GP_SPEED_16] = 100, [GP_SPEED_FP4] = 100}},
-    [SGLANG] = {.share = 0.80, .expert_share = 0.4, .cache_share = 0.9, .layer_s = US(35), .expert_layer_s = US(40),
-                .step_s = US(1000), .sequence_s = US(10), .reduce_s = US(10), .compute_share = 0.213,
-                .prefill_share = 0.45, .attention_share = 0.3, .pass_layer_s = US(96), .duty = 0.85, .most_sequences = 2048, .server = true,
-                .spread_decode = 0.8, .spread_serving = 1, .spread_prefill = 0.6,
-                .rate = {[GP_SPEED_16] = 47, [GP_SPEED_W8] = 27, [GP_SPEED_W4] = 33, [GP_SPEED_FP8] = 125, [GP_SPEED_FP4] = 125},
-                .layer = {[GP_SPEED_FP8] = 39, [GP_SPEED_FP4] = 36}},
-    [TENSORRT_LLM] = {.share = 0.80, .expert_share = 0.73, .cache_share = 0.91, .layer_s = US(21.3),
-                      .expert_layer_s = US(55), .step_s = US(590), .sequence_s = US(6.6), .reduce_s = US(5.2),
-                      .compute_share = 0.45, .prefill_share = 0.83, .attention_share = 0.3, .pass_layer_s = US(303),
-                      .duty = 1, .most_sequences = 2048, .server = true,
-                      .spread_decode = 0.4, .spread_serving = 0.85, .spread_prefill = 0.5,
-                      .rate = {[GP_SPEED_FP8] = 116, [GP_SPEED_FP4] = 91}, .layer = {[GP_SPEED_FP8] = 200, [GP_SPEED_FP4] = 176},
-                      .compute = {[GP_SPEED_FP4] = 60}, .prefill = {[GP_SPEED_W4] = 128}},
+                .spread_decode = 0.42, .spread_serving = 1, .spread_prefill = 0.6, .rate = {[GP_SPEED_W8] = 90}},
+    [VLLM_1] = {.share = 0.60, .expert_share = 0.64, .cache_share = 0.95, .layer_s = US(26.7), .expert_layer_s = US(9.3),
+                .kernel_layer_s = US(340), .step_s = US(794), .sequence_s = US(12.6), .answer_s = US(100), .reduce_s = US(10),
+                .compute_share = 0.37, .prefill_share = 0.76, .attention_share = 0.20, .pass_layer_s = US(349),
+                .duty = 0.63, .server = true, .spread_decode = 0.5, .spread_serving = 1.45, .spread_prefill = 0.6,
+                .rate = {[GP_SPEED_FP8] = 121, [GP_SPEED_FP4] = 140}, .layer = {[GP_SPEED_FP8] = 113, [GP_SPEED_FP4] = 112}},
+    [SGLANG] = {.share = 0.95, .expert_share = 0.79, .cache_share = 0.946, .layer_s = US(26.9), .expert_layer_s = US(77),
+                .step_s = US(560), .sequence_s = US(46.7), .reduce_s = US(9.7), .compute_share = 0.15,
+                .prefill_share = 0.42, .attention_share = 0.46, .pass_layer_s = US(15), .duty = 0.85,
+                .most_sequences = 2048, .server = true,
+                .spread_decode = 0.4, .spread_serving = 0.72, .spread_prefill = 0.6,
+                .rate = {[GP_SPEED_FP8] = 110, [GP_SPEED_FP4] = 105}, .layer = {[GP_SPEED_FP8] = 56, [GP_SPEED_FP4] = 50}},
+    /* Releases before 0.5. */
+    [SGLANG_0_4] = {.share = 0.37, .expert_share = 0.8, .cache_share = 0.9, .layer_s = US(60), .expert_layer_s = US(40),
+                    .step_s = US(100), .sequence_s = US(10), .reduce_s = US(10), .compute_share = 0.213,
+                    .prefill_share = 0.45, .attention_share = 0.3, .pass_layer_s = US(96), .duty = 0.85,
+                    .most_sequences = 2048, .server = true,
+                    .spread_decode = 0.25, .spread_serving = 1, .spread_prefill = 0.6,
+                    .rate = {[GP_SPEED_W8] = 75, [GP_SPEED_W4] = 75, [GP_SPEED_AWQ] = 75, [GP_SPEED_FP8] = 127},
+                    .layer = {[GP_SPEED_W8] = 115, [GP_SPEED_W4] = 115, [GP_SPEED_AWQ] = 118, [GP_SPEED_FP8] = 110}},
+    [TENSORRT_LLM] = {.share = 0.935, .expert_share = 0.736, .cache_share = 0.806, .layer_s = US(21.5),
+                      .expert_layer_s = US(34.7), .step_s = US(650), .sequence_s = US(10.7), .reduce_s = US(3.3),
+                      .compute_share = 0.54, .prefill_share = 0.825, .attention_share = 0.32, .pass_layer_s = US(175),
+                      .duty = 1, .most_sequences = 2048, .keeps_room = true, .server = true,
+                      .spread_decode = 0.4, .spread_serving = 0.76, .spread_prefill = 0.5,
+                      .rate = {[GP_SPEED_FP8] = 104, [GP_SPEED_FP4] = 91}, .layer = {[GP_SPEED_FP8] = 200, [GP_SPEED_FP4] = 200},
+                      .compute = {[GP_SPEED_FP4] = 57}, .prefill = {[GP_SPEED_W4] = 128, [GP_SPEED_AWQ] = 128}},
     /* torch.compile and one graph; the static cache goes through unfused attention. */
     [GPT_FAST] = {.share = 0.70, .expert_share = 1.1, .cache_share = 0.015, .layer_s = US(8), .expert_layer_s = US(19),
                   .step_s = US(100), .reduce_s = US(19), .compute_share = 0.5, .prefill_share = 0.5,
                   .attention_share = 0.3, .pass_layer_s = US(100), .duty = 1, .static_cache = true,
                   .spread_decode = 0.52, .spread_serving = 0.6, .spread_prefill = 0.6,
-                  .rate = {[GP_SPEED_W8] = 96, [GP_SPEED_W4] = 74}},
+                  .rate = {[GP_SPEED_W8] = 96, [GP_SPEED_W4] = 74, [GP_SPEED_AWQ] = 74}},
     [AWQ_LIBRARY] = {.share = 0.80, .expert_share = 0.8, .cache_share = 0.44, .layer_s = US(16), .expert_layer_s = US(4),
                      .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.36,
                      .attention_share = 0.26, .pass_layer_s = US(915), .unpack_bytes = 1.7, .duty = 1,
@@ -81,13 +97,23 @@ static const uint8_t rows[] = {VLLM_1,      SGLANG,   TENSORRT_LLM, LLAMA_CPP,  
                                GPT_FAST,    AWQ_LIBRARY, OWN_KERNELS, OWN_KERNELS, MLX,       VLLM_1,       SGLANG,      LLAMA_CPP};
 enum { ENGINE_COUNT = sizeof rows / sizeof rows[0] };
 
-const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *recipe) {
-    const int second_engine = 8; /* vLLM 0.8 */
+/* Transformers 4.36 came with the year 2024, 4.48 with 2025. */
+static int transformers_row(int release) {
+    const int first_of_2024 = 36, first_of_2025 = 48;
+    if (release < 0 || release >= first_of_2025) return TRANSFORMERS;
+    return release < first_of_2024 ? TRANSFORMERS_2023 : TRANSFORMERS_2024;
+}
+
+const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *recipe, bool experts) {
+    const int vllm_1 = 8, sglang_0_5 = 5; /* the second engine of vLLM came with 0.8 */
     int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : GP_CHOICE_ENGINE_VLLM;
-    if (engine == GP_CHOICE_ENGINE_VLLM && recipe->release >= 0 && recipe->release < second_engine)
-        return &speeds[VLLM_0];
-    /* A step in which the host takes part is not one graph. */
+    int release = recipe->release;
+    if (engine == GP_CHOICE_ENGINE_VLLM && release >= 0 && release < vllm_1) return &speeds[VLLM_0];
+    if (engine == GP_CHOICE_ENGINE_SGLANG && release >= 0 && release < sglang_0_5) return &speeds[SGLANG_0_4];
+    if (engine == GP_CHOICE_ENGINE_TRANSFORMERS) return &speeds[transformers_row(release)];
+    /* A step in which the host takes part is not one graph, nor is one with experts in ik_llama.cpp. */
     bool by_kernel = recipe->before_graphs || recipe->experts_on_host;
+    by_kernel = by_kernel || (engine == GP_CHOICE_ENGINE_IK_LLAMA_CPP && experts);
     uint8_t row = engine >= 0 && engine < ENGINE_COUNT ? rows[engine] : VLLM_1;
     return &speeds[row == LLAMA_CPP && by_kernel ? LLAMA_CPP_EARLY : row];
 }
@@ -99,5 +125,6 @@ gp_speed_format gp_speed_format_of(const gp_job *job, const gp_recipe *recipe) {
     if (name != NULL && strncmp(name, "gguf", 4) == 0) return GP_SPEED_GGUF;
     if (name != NULL && strstr(name, "fp8") != NULL) return GP_SPEED_FP8;
     if (name != NULL && strstr(name, "fp4") != NULL) return GP_SPEED_FP4;
+    if (name != NULL && strncmp(name, "awq", 3) == 0) return GP_SPEED_AWQ;
     return bits > 6 ? GP_SPEED_W8 : GP_SPEED_W4;
 }

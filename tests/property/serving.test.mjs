@@ -90,3 +90,41 @@ test("a window bounds what a token reads", () => {
     assert.ok(speeds[5] < 0.8 * speeds[4], `${engine}: ${speeds}`);
   }
 });
+
+// github.com/ggml-org/llama.cpp, tools/llama-bench/README.md of August 2023: Llama 2 7B in Q4_0, sent layer by layer.
+test("layers, their cache and the output matrix that stay on the host cost what llama-bench measured", () => {
+  const measured = { 10: 13.45, 20: 21.36, 30: 40.04, 33: 60.62, 35: 131.66 };
+  const jobs = Object.keys(measured).map((gpu_layers) => job("llama.cpp", {
+    weights: "gguf:Q4_0", prompt: 512, output: 128, gpu_layers: Number(gpu_layers), engine_version: "2023-08",
+  }, { gpu: "RTX 3090 Ti", count: 1 }, "meta-llama/Llama-2-7b-hf"));
+  Object.values(measured).forEach((tokens, index) => {
+    const { time } = planAll(jobs)[index];
+    assert.ok(time.decode_tok_s_low < tokens && tokens < time.decode_tok_s_high, `${tokens}: ${time.decode_tok_s}`);
+  });
+  // Builds since December 2023 keep a layer's cache where the layer is: 33 layers send all of it.
+  const [all, more] = planAll([33, 35].map((gpu_layers) =>
+    job("llama.cpp", { weights: "gguf:Q4_0", gpu_layers }, { gpu: "RTX 3090 Ti", count: 1 }, "meta-llama/Llama-2-7b-hf")));
+  assert.equal(all.time.decode_tok_s, more.time.decode_tok_s);
+});
+
+test("steps that no graph holds wait for the host, in small models only", () => {
+  const at = (engine_version, prompt, model, more = {}) =>
+    job("vllm", { engine_version, prompt, output: 2048, ...more }, { gpu: "A100", count: 1 }, model);
+  const small = "Qwen/Qwen2-0.5B", large = "Qwen/Qwen2.5-14B";
+  const rates = planAll([
+    at("vllm 0.4.2", 6144, small), at("vllm 0.4.2", 14336, small), at("vllm 0.6.3", 14336, small),
+    at("vllm 0.6.3", 14336, small, { enforce_eager: true }), at("vllm 0.6.3", 6144, large),
+    at("vllm 0.6.3", 6144, large, { enforce_eager: true }),
+  ]).map(({ time }) => time.decode_tok_s);
+  assert.ok(rates[1] < 0.6 * rates[0], "beyond 8192 tokens 0.4.2 launches kernel by kernel");
+  assert.ok(rates[2] > 0.9 * rates[0], "0.6.3 does not");
+  assert.equal(rates[3], rates[1]);
+  assert.equal(rates[5], rates[4], "the device is the limit of a large model");
+});
+
+test("transformers got faster with its releases, and slower over several devices", () => {
+  const [old, later, now, spread] = planAll(["2023", "transformers 4.46.0", "transformers 4.51.3", "transformers 4.51.3"].map(
+    (engine_version, index) => job("transformers", { engine_version }, { gpu: "A100", count: index === 3 ? 2 : 1 })));
+  const rates = [old, later, now, spread].map(({ time }) => time.decode_tok_s);
+  assert.ok(rates[0] < rates[1] && rates[1] < rates[2] && rates[3] < rates[2], rates.join(" "));
+});
