@@ -159,7 +159,7 @@ static void set_attention(const gp_shape *shape, const gp_layer *layer, const gp
     bool latent = kind->attention == GP_ATTENTION_LATENT;
     const gp_latent *sizes = &shape->latent;
     double tp = (double)layout->tp, d = latent ? (double)(sizes->nope + sizes->rope) : (double)kind->head_dim;
-    double value = latent ? (double)sizes->value : d, heads = (double)kind->heads / tp;
+    double value = (double)(latent ? sizes->value : kind->value_dim), heads = (double)kind->heads / tp;
     double kv_heads = latent ? heads : ceil((double)kind->kv_heads / tp);
     if (kv_heads < 1) kv_heads = 1;
     widths[WIDTH_QUERY] = heads * d;

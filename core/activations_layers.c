@@ -15,7 +15,7 @@ static sizes sizes_of(const gp_step *step) {
     sizes all = {.query = gp_mul3(step->tokens, heads, width),
                  .scores = gp_mul3(step->tokens, heads, step->of->sequence),
                  .head_dim = width};
-    all.output = all.query;
+    all.output = gp_mul3(step->tokens, heads, (uint64_t)kind->value_dim);
     all.repeats = keys < heads;
     all.expands = keys == 1 && step->of->batch == 1;
     return all;
@@ -54,11 +54,11 @@ static int heads_of(gp_step *step, int x) {
     return replace(step, x, gp_tape_view(step->tape, GP_OP_HEADS, x, GP_NOTHING, x, gp_step_value(step, x)->elements));
 }
 
-/* repeat_kv: expand and reshape. */
-static int repeated(gp_step *step, int x, const sizes *size) {
+/* repeat_kv: expand and reshape, to the elements of all heads. */
+static int repeated(gp_step *step, int x, uint64_t elements, const sizes *size) {
     if (!size->repeats) return gp_tape_share(step->tape, x);
-    if (size->expands) return gp_tape_view(step->tape, GP_OP_REPEAT, x, GP_NOTHING, x, size->query);
-    return apply(step, GP_OP_REPEAT, x, size->query, gp_step_value(step, x)->size);
+    if (size->expands) return gp_tape_view(step->tape, GP_OP_REPEAT, x, GP_NOTHING, x, elements);
+    return apply(step, GP_OP_REPEAT, x, elements, gp_step_value(step, x)->size);
 }
 
 /* softmax(q k^T * scale + mask) v, in fp32 between the products. */
@@ -142,8 +142,8 @@ static int llama_attention(gp_step *step, int x) {
     gp_tape_drop(tape, key);
     /* eager_attention_forward repeats them under names of its own. */
     bool repeats = !step->of->flash || step->of->expanded_kv;
-    int keys = repeats ? repeated(step, turned_key, &size) : gp_tape_share(tape, turned_key);
-    int values = repeats ? repeated(step, value, &size) : gp_tape_share(tape, value);
+    int keys = repeats ? repeated(step, turned_key, size.query, &size) : gp_tape_share(tape, turned_key);
+    int values = repeats ? repeated(step, value, size.output, &size) : gp_tape_share(tape, value);
     int out = step->of->flash ? attend_flash(step, turned, keys, values, &size)
                                   : attend(step, turned, keys, values, &size);
     gp_tape_drop(tape, turned);

@@ -50,7 +50,8 @@ static void add_kind(const gp_latent *latent, gp_cache *cache, const gp_layer *l
         int64_t heads = layer->kind.kv_heads > 0 ? layer->kind.kv_heads : 1;
         group.kv_heads = ceil_div(heads, tp);
         group.head_dim = layer->cache_keys / heads;
-        group.elements = group.kv_heads * (layer->cache_keys / heads + layer->cache_values / heads);
+        group.value_dim = layer->cache_values / heads;
+        group.elements = group.kv_heads * (group.head_dim + group.value_dim);
     }
     add_group(cache, &group);
 }

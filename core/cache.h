@@ -8,8 +8,8 @@
 typedef struct {
     int64_t layers;
     int64_t window;        /* tokens in view, 0 = all */
-    int64_t kv_heads, head_dim; /* on this rank; 0 for a latent */
-    int64_t elements;      /* of keys and values per entry: 2 * kv_heads * head_dim, or a latent's, which is not split */
+    int64_t kv_heads, head_dim, value_dim; /* on this rank; 0 for a latent */
+    int64_t elements;      /* of keys and values per entry: kv_heads * (head_dim + value_dim), or a latent's, which is not split */
     int64_t stride;        /* tokens for which one entry stands: 1, or more in a COMPRESSED layer */
     int64_t rotary;        /* of the elements, those that a COMPRESSED layer's 8-bit cache keeps in 16 bits */
     int64_t chosen;        /* entries that one token reads, by the indexer's choice; 0 = all */

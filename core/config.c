@@ -177,7 +177,7 @@ static void check_widths(gp_config_reader *reader, const gp_shape *shape) {
     const gp_latent *latent = &shape->latent;
     int64_t widths[] = {shape->heads * shape->head_dim, ssm->key_heads * ssm->state, ssm->groups * ssm->state,
                         shape->heads * (latent->nope + latent->rope + 2), latent->index_heads * latent->index_dim,
-                        shape->heads * latent->value};
+                        shape->heads * latent->value, shape->heads * shape->value_dim};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         if (widths[i] <= widest) continue;
         gp_diagnostic *row = gp_config_fault(reader, GP_CODE_OUT_OF_RANGE, "num_attention_heads");

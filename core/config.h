@@ -14,7 +14,8 @@ struct cJSON;
  * 1 … 2^31 so that products stay far below 2^63. */
 bool gp_config_read(const struct cJSON *config, const char *path, gp_shape *shape, gp_diagnostics *diagnostics);
 
-/* True for a model_type, or another name of a family, that gp_config_read reads. */
+/* True for a model_type, or another name of a family, that gp_config_read reads from the numbers that other files have as
+ * well. */
 bool gp_config_knows(const char *model_type);
 
 /* Gives `shape`, whose dimensions are set, the structure of a family: norms, biases, gating, tying, and a table of

@@ -58,7 +58,7 @@ static const gp_family families[] = {
     {"gpt_neo", GP_NORM_LAYER, 2, GP_TIED | GP_LEARNED, GP_BIAS_OUTPUT | GP_BIAS_FFN, 0, 4, 0},
     {"codegen", GP_NORM_LAYER, 1, GP_FUSED_QKV, GP_BIAS_FFN | GP_BIAS_HEAD, 0, 4, 0},
     {"openelm", GP_NORM_RMS, 2,
-     GP_GATED | GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_FUSED_QKV | GP_FUSED_GATE_UP | GP_OWN_LAYERS, 0, 0, 0, 0},
+     GP_GATED | GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_FUSED_QKV | GP_FUSED_GATE_UP | GP_OWN_LAYERS | GP_OWN_CONFIG, 0, 0, 0, 0},
     {GP_PARAMS_FILE, GP_NORM_RMS, 2, GP_GATED | GP_WINDOW | GP_NO_FFN, 0, 0, 0, 0},
     {"hunyuan_v1_dense", GP_NORM_RMS, 2, GP_GATED | GP_QK_NORM, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     /* Local and global layers. */
@@ -102,6 +102,8 @@ static const gp_family families[] = {
     {"arctic", GP_NORM_RMS, 3, GP_GATED | GP_MOE, 0, GP_KEY_ATTENTION_BIAS, 0, 0},
     {"llama4_text", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_OWN_LAYERS, 0, GP_KEY_ATTENTION_BIAS, 0, 128},
     {"mimo", GP_NORM_RMS, 2, GP_GATED, GP_BIAS_QKV, GP_KEY_ATTENTION_BIAS_QKV, 0, 0},
+    {"mimo_v2_flash", GP_NORM_RMS, 2, GP_GATED | GP_MOE | GP_CORRECTION | GP_OWN_LAYERS | GP_OWN_CONFIG, 0,
+     GP_KEY_ATTENTION_BIAS_QKV, 0, 0},
     /* State-space and linear-attention layers. */
     {"mamba", GP_NORM_RMS, 1, GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_OWN_LAYERS, 0, 0, 0, 0},
     {"falcon_mamba", GP_NORM_RMS, 1, GP_TIED | GP_NO_FFN | GP_NO_HEADS | GP_OWN_LAYERS, 0, 0, 0, 0},
@@ -141,7 +143,7 @@ static const struct {
     {"glm4v_moe", "glm4_moe"}, {"glm4v_moe_text", "glm4_moe"}, {"aquila", "llama"}, {"phi3_v", "phi3"},
     {"phi4mm", "phi3"}, {"dream", "qwen2"}, {"llada", "llama"}, {"rnd1", "qwen3_moe"}, {"stablelm_epoch", "stablelm"},
     {"refinedweb", "falcon"}, {"refinedwebmodel", "falcon"}, {"xverse", "llama"}, {"skywork", "llama"}, {"deci", "llama"},
-    {"helium", "llama"}, {"glm4_moe_lite", "deepseek_v3"},
+    {"helium", "llama"}, {"mimo_v2", "mimo_v2_flash"}, {"glm4_moe_lite", "deepseek_v3"},
 };
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
@@ -203,7 +205,10 @@ void gp_family_structure(const gp_family *family, gp_shape *shape) {
     shape->head_bias = (biases & GP_BIAS_HEAD) != 0;
 }
 
-bool gp_config_knows(const char *model_type) { return gp_family_find(model_type) != NULL; }
+bool gp_config_knows(const char *model_type) {
+    const gp_family *family = gp_family_find(model_type);
+    return family != NULL && (family->traits & GP_OWN_CONFIG) == 0;
+}
 
 bool gp_config_structure(const char *model_type, gp_shape *shape) {
     const gp_family *family = gp_family_find(model_type);

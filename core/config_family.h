@@ -27,7 +27,8 @@ enum {
     GP_Q_GATE = 1u << 15,          /* q holds a gate on the attention's output */
     GP_NO_FFN = 1u << 16,          /* no intermediate_size needed: none, or experts only */
     GP_NO_HEADS = 1u << 17,        /* no attention */
-    GP_OWN_LAYERS = 1u << 18       /* the rule reads the layers' kinds itself */
+    GP_OWN_LAYERS = 1u << 18,      /* the rule reads the layers' kinds itself */
+    GP_OWN_CONFIG = 1u << 19       /* only a config.json tells its dimensions: GGUF metadata has no names for all */
 };
 
 enum { GP_BIAS_QKV = 1u, GP_BIAS_OUTPUT = 2u, GP_BIAS_FFN = 4u, GP_BIAS_HEAD = 8u };
@@ -91,7 +92,7 @@ gp_family_rule gp_rule_windows, gp_rule_llama4, gp_rule_gemma3n, gp_rule_gemma4,
 gp_family_rule gp_rule_deepseek_v4;
 /* config_moe.c: mixtures of experts. */
 gp_family_rule gp_rule_deepseek, gp_rule_glm4_moe, gp_rule_gpt_oss, gp_rule_dbrx, gp_rule_arctic, gp_rule_ernie_moe,
-    gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo;
+    gp_rule_phimoe, gp_rule_minimax_m2, gp_rule_mimo, gp_rule_mimo_v2;
 /* config_stated.c: structure as the tensors of a file tell it. */
 gp_family_rule gp_rule_stated;
 /* config_hybrid.c, config_linear.c: state-space and linear-attention layers. */

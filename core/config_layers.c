@@ -19,7 +19,7 @@ static bool same_kind(const gp_layer_kind *a, const gp_layer_kind *b) {
            a->without_index == b->without_index && a->crosses == b->crosses && a->hashed == b->hashed &&
            a->borrowed == b->borrowed && a->compress == b->compress &&
            a->keeps_projections == b->keeps_projections && a->heads == b->heads &&
-           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn &&
+           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->value_dim == b->value_dim && a->ffn == b->ffn &&
            a->extra_params == b->extra_params;
 }
 
@@ -33,7 +33,7 @@ static int kind_of(const gp_shape *shape, const gp_layer_kind *wanted) {
 static void add_own_module(gp_config_reader *reader, const gp_layer_kind *own, gp_shape *shape) {
     int kind = kind_of(shape, own);
     if (kind == GP_KINDS_MAX) {
-        gp_config_unsupported(reader, "layer_types", "more than 16 kinds of layers");
+        gp_config_unsupported(reader, "layer_types", "more than 36 kinds of layers");
         return;
     }
     if (kind == shape->kind_count) shape->kinds[shape->kind_count++] = *own;

@@ -72,3 +72,45 @@ void gp_rule_mimo(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan
     gp_rule_qwen2(reader, shape, plan);
     gp_plan_mtp(reader, "num_nextn_predict_layers", plan->count - 1, 3, shape, plan);
 }
+
+/* Which layers of MiMo-V2 see a window: listed as 1 or by name, else all but the first and every sixth. */
+static void place_windows(gp_config_reader *reader, gp_layer_plan *plan) {
+    static const char *const words[] = {"full_attention", "sliding_attention", NULL};
+    int64_t windowed[GP_MAPPED_LAYERS];
+    uint8_t word[GP_MAPPED_LAYERS];
+    bool listed = gp_config_numbers(reader, "hybrid_layer_pattern", 0, 1, plan->count, windowed);
+    bool named = !listed && gp_plan_words(reader, "layer_types", words, plan, word);
+    for (int64_t i = 0; i < plan->count; i++) {
+        bool window = listed ? windowed[i] == 1 : named ? word[i] == 1 : i > 0 && (i + 1) % 6 != 0;
+        if (window) plan->of[i].attention = GP_ATTENTION_SLIDING;
+    }
+}
+
+/* MiMo-V2 (configuration_mimo_v2_flash.py and the files published with it): values narrower than keys; layers with a
+ * window have KV heads of their own and a sink for each head. Three prediction modules, which older configs do not count
+ * (github.com/ggml-org/llama.cpp conversion/mimo.py), are dense layers with a window. */
+void gp_rule_mimo_v2(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
+    const int64_t most = 1 << 16;
+    shape->value_dim = gp_config_within(reader, "v_head_dim", 1, most, shape->head_dim);
+    shape->sliding_window = gp_config_whole(reader, "sliding_window|sliding_window_size", 1, GP_REQUIRED);
+    gp_layer_kind near = {.attention = GP_ATTENTION_SLIDING};
+    near.heads = gp_config_within(reader, "swa_num_attention_heads", 1, most, shape->heads);
+    near.kv_heads = gp_config_within(reader, "swa_num_key_value_heads", 1, most, 2 * shape->kv_heads);
+    near.head_dim = gp_config_within(reader, "swa_head_dim", 1, most, shape->head_dim);
+    near.value_dim = gp_config_within(reader, "swa_v_head_dim", 1, most, shape->value_dim);
+    near.extra_params = gp_config_switch(reader, "add_swa_attention_sink_bias", true) ? near.heads : 0;
+    int64_t sinks = gp_config_switch(reader, "add_full_attention_sink_bias", false) ? shape->heads : 0;
+    if (near.heads % near.kv_heads != 0) gp_config_inconsistent(reader, "swa_num_key_value_heads", (double)near.kv_heads);
+    place_windows(reader, plan);
+    for (int64_t i = 0; i < plan->count; i++) {
+        gp_feed_forward form = plan->of[i].feed_forward;
+        plan->of[i].extra_params = sinks;
+        if (plan->of[i].attention != GP_ATTENTION_SLIDING) continue;
+        plan->of[i] = near;
+        plan->of[i].feed_forward = form;
+    }
+    shape->mtp_layers = gp_config_whole(reader, "num_nextn_predict_layers", 0, 3);
+    shape->mtp_norms = 3;
+    plan->has_own_module = shape->mtp_layers > 0;
+    plan->own_module = near;
+}

@@ -51,6 +51,7 @@ static const struct {
     {"arctic", gp_rule_arctic},
     {"llama4_text", gp_rule_llama4},
     {"mimo", gp_rule_mimo},
+    {"mimo_v2_flash", gp_rule_mimo_v2},
     {"mamba", gp_rule_mamba},
     {"falcon_mamba", gp_rule_mamba},
     {"mamba2", gp_rule_mamba2},

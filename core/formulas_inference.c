@@ -14,6 +14,14 @@ static const gp_formula kv_cache_window = GP_FORMULA(
     "2 * layers * kv_heads * head_dim * sequences * ceil(min(context, window) / block) * block * bits / 8",
     "Jiang et al. 2023 (Mistral 7B), arXiv:2310.06825, section 2: a rolling buffer of the tokens in view; "
     "github.com/ggml-org/llama.cpp src/llama-kv-cache-iswa.cpp: the window and one micro-batch, padded to 256");
+static const gp_formula kv_cache_unlike = GP_FORMULA(
+    "kv_cache.unlike",
+    "layers * kv_heads * (head_dim + value_dim) * sequences * ceil(context / block) * block * bits / 8",
+    "MiMo-V2-Flash, arXiv:2601.02780: keys of 192 and values of 128 for each head; blocks as in kv_cache.blocks");
+static const gp_formula kv_cache_unlike_window = GP_FORMULA(
+    "kv_cache.unlike_window",
+    "layers * kv_heads * (head_dim + value_dim) * sequences * ceil(min(context, window) / block) * block * bits / 8",
+    "MiMo-V2-Flash, arXiv:2601.02780: keys of 192 and values of 128 for each head; the window as in kv_cache.window");
 static const gp_formula kv_cache_latent = GP_FORMULA(
     "kv_cache.latent", "layers * latent * sequences * ceil(context / block) * block * bits / 8",
     "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key per token, the same on every "
@@ -54,6 +62,16 @@ gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, doub
         const gp_term terms[] = {{"layers", layers},   {"latent", elements}, {"sequences", sequences},
                                  {"context", context}, {"block", block},     {"bits", bits}};
         return GP_AMOUNT(kv_cache_latent, bytes, terms);
+    }
+    if (group->value_dim != group->head_dim) {
+        double values = (double)group->value_dim;
+        const gp_term terms[] = {{"layers", layers},       {"kv_heads", heads}, {"head_dim", width}, {"value_dim", values},
+                                 {"sequences", sequences}, {"context", context}, {"block", block},   {"bits", bits},
+                                 {"window", window}};
+        gp_amount amount = GP_AMOUNT(kv_cache_unlike, bytes, terms);
+        if (limited) amount.formula = &kv_cache_unlike_window;
+        else amount.term_count--;
+        return amount;
     }
     const gp_term terms[] = {{"layers", layers},   {"kv_heads", heads}, {"head_dim", width}, {"sequences", sequences},
                              {"context", context}, {"block", block},    {"bits", bits},      {"window", window}};
@@ -182,7 +200,7 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 }
 
 const gp_formula *const gp_formulas_inference[] = {
-    &kv_cache,        &kv_cache_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
+    &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
     &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
     &graphs,          NULL,

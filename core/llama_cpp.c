@@ -208,7 +208,9 @@ static double attention_width(const gp_shape *shape, const gp_layer_kind *kind) 
     const gp_latent *latent = &shape->latent;
     if (kind->attention == GP_ATTENTION_LATENT)
         return heads * (double)(2 * latent->kv_lora + 2 * latent->rope + latent->nope + latent->value) + 4 * hidden;
-    return (shape->q_gate ? 3 : 2) * query + 3 * hidden + 2 * (double)kind->kv_heads * (double)kind->head_dim;
+    double output = heads * (double)kind->value_dim;
+    return (shape->q_gate ? 2 : 1) * query + output + 3 * hidden +
+           (double)kind->kv_heads * (double)(kind->head_dim + kind->value_dim);
 }
 
 /* Mamba: inputs and gate, both again after the convolution, time steps, and the scan's result in part. Mamba 2: the

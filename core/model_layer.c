@@ -58,14 +58,17 @@ static void add_other(gp_layer *layer, uint64_t params) {
     layer->other_params = gp_add(layer->other_params, params);
 }
 
-/* Grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245: h·a·d + 2·h·g·d + a·d·h. */
+/* Grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245: h·a·d + h·g·d + h·g·v + a·v·h, where the size v of a
+ * head's values is mostly d. */
 static void add_attention(const gp_shape *shape, gp_layer *layer) {
     const gp_layer_kind *kind = &layer->kind;
     int64_t hidden = shape->hidden, query = kind->heads * kind->head_dim, key = kind->kv_heads * kind->head_dim;
+    int64_t value = kind->kv_heads * kind->value_dim, attended = kind->heads * kind->value_dim;
     int64_t gated = shape->q_gate ? 2 * query : query;
     bool cross = kind->attention == GP_ATTENTION_CROSS;
     bool caches = !kind->shares_kv && !cross && kind->attention != GP_ATTENTION_ENCODER;
-    layer->cache_keys = layer->cache_values = caches ? key : 0;
+    layer->cache_keys = caches ? key : 0;
+    layer->cache_values = caches ? value : 0;
     if (kind->attention == GP_ATTENTION_SLIDING || kind->attention == GP_ATTENTION_CHUNKED) {
         layer->window = shape->sliding_window;
     }
@@ -75,10 +78,10 @@ static void add_attention(const gp_shape *shape, gp_layer *layer) {
     if (projects) {
         gp_add_matrix(layer, GP_TENSOR_ATTN_K, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
         if (!kind->keys_are_values) {
-            gp_add_matrix(layer, GP_TENSOR_ATTN_V, hidden, key, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
+            gp_add_matrix(layer, GP_TENSOR_ATTN_V, hidden, value, shape->qkv_bias, GP_SPLIT_KV_COLUMN);
         }
     }
-    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT, query, hidden, shape->output_bias, GP_SPLIT_ROW);
+    gp_add_matrix(layer, GP_TENSOR_ATTN_OUTPUT, attended, hidden, shape->output_bias, GP_SPLIT_ROW);
     if (shape->qk_norm || cross) {
         int64_t keys = !projects ? 0 : shape->qk_norm_per_head ? key : kind->head_dim;
         add_norm(layer, (uint64_t)((shape->qk_norm_per_head ? query : kind->head_dim) + keys));
@@ -221,6 +224,7 @@ static void fill_kind(const gp_shape *shape, gp_layer_kind *kind) {
     if (kind->heads == 0) kind->heads = shape->heads;
     if (kind->kv_heads == 0) kind->kv_heads = shape->kv_heads;
     if (kind->head_dim == 0) kind->head_dim = shape->head_dim;
+    if (kind->value_dim == 0) kind->value_dim = shape->value_dim > 0 ? shape->value_dim : kind->head_dim;
     if (kind->ffn == 0) kind->ffn = shape->ffn;
 }
 

@@ -47,6 +47,7 @@ typedef struct {
     bool hashed;            /* experts by a table of the token, not by a router's scores (DeepSeek-V4) */
     bool borrowed;          /* attention by a block that several layers share, counted in shape.extra_params (Zamba 2) */
     int64_t heads, kv_heads, head_dim, ffn;
+    int64_t value_dim;      /* size of a head's values where it is not that of its keys (MiMo-V2) */
     int64_t compress;       /* tokens behind an entry of a COMPRESSED layer's cache; 0 = the window alone */
     int64_t extra_params;   /* outside matrices and norms: gates, scalars, shared blocks held once by this layer */
 } gp_layer_kind;
@@ -87,6 +88,7 @@ typedef struct {
 
 typedef struct {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int64_t value_dim;          /* size of a head's values, 0 = head_dim */
     int64_t learned_positions;  /* rows of a learned position table, 0 for rotary or ALiBi */
     int64_t embedding_dim;      /* width of the token embedding where it differs from hidden (OPT-350m), else 0 */
     int64_t max_context;        /* positions the model was made for, 0 = unknown */

@@ -15,7 +15,7 @@ typedef struct {
 
 static const member shape_members[] = {
     SHAPE(layers), SHAPE(hidden), SHAPE(heads), SHAPE(kv_heads), SHAPE(head_dim), SHAPE(ffn), SHAPE(vocab),
-    SHAPE(learned_positions), SHAPE(embedding_dim), SHAPE(max_context), SHAPE(sliding_window), SHAPE(norm),
+    SHAPE(value_dim), SHAPE(learned_positions), SHAPE(embedding_dim), SHAPE(max_context), SHAPE(sliding_window), SHAPE(norm),
     SHAPE(norms_per_layer), SHAPE(final_norm), SHAPE(embedding_norm), SHAPE(gated_ffn), SHAPE(tied_embeddings),
     SHAPE(qkv_bias), SHAPE(output_bias), SHAPE(ffn_bias), SHAPE(head_bias), SHAPE(qk_norm), SHAPE(qk_norm_per_head),
     SHAPE(q_gate), SHAPE(sinks), SHAPE(fused_qkv), SHAPE(fused_gate_up), SHAPE(experts.count), SHAPE(experts.topk),
@@ -33,7 +33,7 @@ static const member shape_members[] = {
 static const member kind_members[] = {
     KIND(attention), KIND(recurrence), KIND(feed_forward), KIND(shares_kv), KIND(keeps_projections),
     KIND(keys_are_values), KIND(without_index), KIND(crosses), KIND(hashed), KIND(borrowed), KIND(heads), KIND(kv_heads),
-    KIND(head_dim), KIND(ffn), KIND(compress), KIND(extra_params),
+    KIND(head_dim), KIND(value_dim), KIND(ffn), KIND(compress), KIND(extra_params),
 };
 enum {
     SHAPE_MEMBERS = sizeof shape_members / sizeof shape_members[0],

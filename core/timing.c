@@ -22,7 +22,8 @@ typedef struct {
     double half_gain;                         /* of sums in 16 bits over sums in 32 */
     double dense, experts, head;              /* parameters */
     double linear_bytes, head_bytes;          /* of one parameter */
-    double layers, expert_layers, query_width; /* query_width: heads times their size, over all layers */
+    double layers, expert_layers, query_width; /* query_width: heads times the mean size of their keys and
+                                                   values, over all layers */
     gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
     double attention_ways;                    /* ranks that share the sequences */
     double places;                            /* of a static cache, else 0 */
@@ -50,6 +51,12 @@ static double peak_of(const gp_gpu_row *row, gp_speed_format format) {
     return format == GP_SPEED_FP4 && row->fp4 ? 2 * row->fp8_flops : row->fp8_flops;
 }
 
+/* Products with keys and with values take as long as two with their mean. */
+static double head_width(const gp_layer_kind *kind) {
+    double size = kind->value_dim > 0 ? (double)(kind->head_dim + kind->value_dim) / 2 : (double)kind->head_dim;
+    return (double)kind->heads * size;
+}
+
 /* A latent of the cache is whole on every rank; with data parallelism of attention each has its sequences. */
 static void count_layers(const gp_job *job, machine *m) {
     const gp_model *model = m->model;
@@ -61,7 +68,7 @@ static void count_layers(const gp_job *job, machine *m) {
         m->dense += layers * (double)(layer->params - layer->expert_params);
         if (layer->expert_params > 0) m->expert_layers += layers;
         if (layer->cache_keys > 0 && layer->kind.attention != GP_ATTENTION_COMPRESSED)
-            m->query_width += layers * (double)layer->kind.heads * (double)layer->kind.head_dim;
+            m->query_width += layers * head_width(&layer->kind);
     }
     int64_t ways = gp_known(job, GP_FIELD_ATTENTION_DP) ? gp_whole(job, GP_FIELD_ATTENTION_DP) : 1;
     m->attention_ways = (double)(ways < m->layout->tp ? ways : m->layout->tp);
@@ -189,7 +196,7 @@ static double attended(const gp_model *model, double tokens) {
             double entries = floor(tokens / (double)layer->kind.compress);
             seen += layer->cache_index > 0 ? fmin(entries, (double)model->shape.latent.index_topk) : entries;
         }
-        sum += (double)model->kind_layers[i] * (double)layer->kind.heads * (double)layer->kind.head_dim * seen;
+        sum += (double)model->kind_layers[i] * head_width(&layer->kind) * seen;
     }
     return sum;
 }

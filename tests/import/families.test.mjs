@@ -1,6 +1,7 @@
 /** config.json as families publish it: old names, parts inside parts, keys left to the class, and the many ways to say how weights are packed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { planAll } from "../support/engine.mjs";
 import { file, importFiles } from "./files.mjs";
 
 const imported = (config) => importFiles([file("config.json", JSON.stringify(config))]);
@@ -14,6 +15,14 @@ const deepseek = dims(2048, 10944, 27, 16, 16, 102400, { model_type: "deepseek_v
 const openelm = (model_dim, query_heads, ffn_multipliers) => ({ model_type: "openelm", model_dim, num_transformer_layers: query_heads.length, head_dim: 64,
   num_query_heads: query_heads, num_kv_heads: query_heads.map((heads) => heads / 4), ffn_multipliers, ffn_dim_divisor: 256, ffn_with_glu: true, vocab_size: 32000,
   normalize_qk_projections: true, share_input_output_layers: true, max_context_length: 2048 });
+/** Layers with a window are 1. */
+const mimo = (hybrid_layer_pattern, more) => ({ model_type: "mimo_v2_flash", vocab_size: 152576, num_hidden_layers: hybrid_layer_pattern.length, head_dim: 192, v_head_dim: 128,
+  swa_head_dim: 192, swa_v_head_dim: 128, sliding_window: 128, swa_num_key_value_heads: 8, hybrid_layer_pattern, moe_layer_freq: hybrid_layer_pattern.map((_, i) => Number(i > 0)),
+  add_swa_attention_sink_bias: true, add_full_attention_sink_bias: false, intermediate_size: 16384, num_experts_per_tok: 8, moe_intermediate_size: 2048, n_shared_experts: null, ...more });
+const flash = mimo(Array.from({ length: 48 }, (_, i) => Number(i > 0 && i % 6 !== 5)),
+  { hidden_size: 4096, num_attention_heads: 64, num_key_value_heads: 4, swa_num_attention_heads: 64, n_routed_experts: 256 });
+const pro = mimo(Array.from({ length: 70 }, (_, i) => Number(![0, 7, 15, 23, 31, 39, 47, 55, 62, 69].includes(i))),
+  { model_type: "mimo_v2", hidden_size: 6144, num_attention_heads: 128, num_key_value_heads: 8, swa_num_attention_heads: 128, n_routed_experts: 384 });
 const runs = (...pairs) => pairs.flatMap(([value, count]) => Array(count).fill(value));
 const mistral7b = { dim: 4096, n_layers: 32, head_dim: 128, hidden_dim: 14336, n_heads: 32, n_kv_heads: 8, norm_eps: 1e-5, vocab_size: 32000 };
 
@@ -45,6 +54,8 @@ const FAMILIES = {
   "mistralai/Mixtral-8x7B-v0.1, params.json": [46702792704, { ...mistral7b, moe: { num_experts_per_tok: 2, num_experts: 8 } }],
   "meta-llama/Meta-Llama-3-8B, params.json": [8030261248, { dim: 4096, n_layers: 32, n_heads: 32, n_kv_heads: 8, vocab_size: 128256, multiple_of: 1024,
     ffn_dim_multiplier: 1.3, norm_eps: 1e-5, rope_theta: 5e5 }],
+  "XiaomiMiMo/MiMo-V2-Flash, of 309 B": [308778780864, flash],
+  "XiaomiMiMo/MiMo-V2.6-Pro, of 1.02 T": [1021248126336, pro],
   "Ministral 3, alone": [3429006336, dims(3072, 9216, 26, 32, 8, 131072, { model_type: "ministral3", head_dim: 128, tie_word_embeddings: true })],
 };
 for (const [name, [params, config]] of Object.entries(FAMILIES)) {
@@ -67,6 +78,21 @@ test("Nemotron of the Puzzle search", () => {
   assert.equal(report.import.computed_params, layers.reduce((a, b) => a + b) + 2 * vocab * hidden + hidden);
   assert.deepEqual(imported({ model_type: "nemotron-nas", ...dims(64, null, 3, 8, null, 100), block_configs: [] }).errors.map(({ code, path }) => `${code} ${path}`),
     ["unsupported_architecture config.json: block_configs"]);
+});
+
+/** arXiv:2601.02780: 15 B active, prediction blocks of 0.33 B each; keys of 192 and values of 128 are cached. */
+test("MiMo-V2: values narrower than keys, KV heads of layers with a window", () => {
+  const report = imported(flash);
+  assert.deepEqual([report.import.prediction_params, Math.round(report.import.prediction_params / 3e7)], [987820224, 33]);
+  const [plan] = planAll([{ ...report.job, task: "infer", hardware: { gpu: "H200", count: 8 }, infer: { tp: 4, context: 8192 } }]);
+  assert.equal(Math.round(plan.params.active / 1e9), 15);
+  assert.equal(plan.kv.bytes_per_token, 2 * (9 * 4 + 39 * 8) * (192 + 128));
+  const cache = plan.memory.stages[0].items.filter(({ id }) => id === "kv_cache").map((item) => [item.formula_id, item.bytes]);
+  assert.deepEqual(cache, [["kv_cache.unlike", 9 * 1 * 320 * 8192 * 2], ["kv_cache.unlike_window", 39 * 2 * 320 * 128 * 2]]);
+  assert.deepEqual(imported({ ...flash, hybrid_layer_pattern: [0, 1] }).errors.map(({ code, path }) => `${code} ${path}`), ["inconsistent_model config.json: hybrid_layer_pattern"]);
+  assert.deepEqual(imported({ ...flash, v_head_dim: 0 }).errors.map(({ code, path }) => `${code} ${path}`), ["out_of_range config.json: v_head_dim"]);
+  const named = { ...flash, hybrid_layer_pattern: undefined, layer_types: flash.hybrid_layer_pattern.map((near) => (near ? "sliding_attention" : "full_attention")) };
+  assert.equal(imported(named).import.computed_params, 308778780864);
 });
 
 test("params.json names its own keys when they are wrong, and says what it does not know", () => {
