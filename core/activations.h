@@ -35,6 +35,7 @@ typedef struct {
     uint64_t rank;                    /* of adapters */
     unsigned targets;                 /* … on these matrices (GP_TARGET_*) */
     int stored, adapter;              /* bytes of a weight, of an adapter's */
+    int adds;                         /* see tape.h */
     double dropout, adapter_dropout;
     bool frozen, autocast, flash, expanded_kv, elementwise_gelu, mean_keeps_input, plain_adapter;
     bool packed_frozen, keeps_inputs; /* see recipe.h */

@@ -45,6 +45,7 @@ static void set_case(const gp_job *job, const gp_layout *layout, gp_step_case *o
     memset(of, 0, sizeof *of); /* cases are compared as bytes */
     of->batch = (uint64_t)layout->micro_batch;
     of->sequence = (uint64_t)layout->seq_len;
+    of->adds = layout->grad_accum > 1 && layout->zero < 2;
     of->shards = lasting ? 0 : layout->zero >= 2 ? (uint64_t)(layout->dp * layout->cp) : 1;
     of->stored = recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4;
     of->dropout = gp_known(job, GP_FIELD_DROPOUT) ? gp_real(job, GP_FIELD_DROPOUT) : 0;

@@ -150,6 +150,8 @@ static void add_loss(replay *r, int hidden) {
     bool several = step->of->batch > 1;
     tape->results = GP_HELD_LOGITS;
     int logits = gp_step_product(step, hidden, r->hidden, r->vocab, false, step->of->stored, !step->of->frozen);
+    gp_node *head = gp_tape_node(tape, logits);
+    if (head != NULL) head->waits = step->shape->tied_embeddings;
     int wide = gp_step_cast(step, logits, step->of->narrow_logits ? gp_step_value(step, logits)->size : 4);
     if (r->of->old_loss) gp_tape_drop(tape, logits);
     int size = gp_step_value(step, wide)->size, labels = GP_NOTHING, scored = wide;
@@ -261,6 +263,7 @@ bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step
     gp_step *step = &r.step;
     gp_tape_start(&tape);
     tape.shards = of->shards;
+    tape.adds = of->adds != 0;
     set_step(step, of, model, &tape);
     set_runs(&r, model);
     r.hidden = (uint64_t)model->shape.hidden;

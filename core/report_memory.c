@@ -137,6 +137,14 @@ static void write_saved(gp_writer *writer, const gp_stage_ledger *stage) {
     gp_write_close(writer, ']');
 }
 
+/* Of the worst GPU, as torch counts. A forward pass ends with the loss. */
+static void write_allocated(gp_writer *writer, const gp_stage_ledger *stage) {
+    uint64_t bytes[GP_PHASE_COUNT];
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) bytes[phase] = stage->phase_allocated[phase];
+    if (bytes[GP_PHASE_LOSS] > bytes[GP_PHASE_FORWARD]) bytes[GP_PHASE_FORWARD] = bytes[GP_PHASE_LOSS];
+    write_phases(writer, stage, bytes);
+}
+
 void gp_report_memory(gp_writer *writer, const gp_plan *plan, gp_detail detail) {
     const gp_stage_ledger *worst = &plan->stages[plan->peak.stage];
     gp_write_open(writer, "memory", '{');
@@ -149,7 +157,7 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, gp_detail detail) 
     gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);
     if (detail != GP_DETAIL_BRIEF) write_saved(writer, worst);
-    write_phases(writer, worst, worst->phase_allocated);
+    write_allocated(writer, worst);
     write_stages(writer, plan, detail);
     gp_write_close(writer, '}');
 }

@@ -83,6 +83,7 @@ void gp_tape_start(gp_tape *tape) {
     tape->times = 1;
     tape->shards = 1;
     tape->beside = tape->later = 0;
+    tape->adds = false;
     tape->saved = 0;
     tape->keeper = GP_OP_COUNT;
     for (int op = 0; op <= GP_OP_COUNT; op++) tape->saved_by[op] = 0;
@@ -291,6 +292,20 @@ static void finish_gradient(gp_tape *tape, const gp_node *node, uint64_t times) 
     shrink(tape, GP_HELD_GRADIENTS, node->weight);
 }
 
+/* A gradient that is added to the one of the micro-batches before, in place, once nothing else is to be added to it. */
+static int fresh_gradient(gp_tape *tape, const gp_node *node) {
+    return tape->adds && node->weight > 0 ? hold(tape, node->weight, GP_HELD_WORKING) : GP_NOTHING;
+}
+
+static void end_gradient(gp_tape *tape, const gp_node *node, int fresh) {
+    if (fresh < 0 || node->waits) return;
+    if (node->added) {
+        gp_tape_touch(tape, node->weight);
+        shrink(tape, GP_HELD_WORKING, node->weight);
+    }
+    release(tape, fresh);
+}
+
 static void release_kept(gp_tape *tape, const gp_node *node) {
     for (int i = 0; i < node->kept_count; i++) release(tape, node->kept[i]);
 }
@@ -316,6 +331,7 @@ static int undo(gp_tape *tape, const gp_node *node) {
     int first = wants(tape, node->a) ? passed_to(tape, node, node->a) : GP_NOTHING;
     int second = wants(tape, node->b) ? passed_to(tape, node, node->b) : GP_NOTHING;
     int narrow = node->copy > 0 ? hold(tape, gp_mul(node->copy, times), GP_HELD_WORKING) : GP_NOTHING;
+    int fresh = node->copy == 0 ? fresh_gradient(tape, node) : GP_NOTHING;
     make_gradient(tape, node, times);
     uint64_t scratch = gp_add(scratch_of(tape, node), node->scratch);
     if (scratch > 0) gp_tape_touch(tape, scratch);
@@ -325,6 +341,7 @@ static int undo(gp_tape *tape, const gp_node *node) {
     if (first >= 0) accumulate(tape, node->a, first);
     if (second >= 0) accumulate(tape, node->b, second);
     if (narrow < 0) finish_gradient(tape, node, times);
+    end_gradient(tape, node, fresh);
     return narrow;
 }
 
@@ -339,8 +356,10 @@ static void undo_last(gp_tape *tape, int count) {
         (void)undo(tape, before);
         tape->node_count--;
     }
+    int fresh = fresh_gradient(tape, node);
     finish_gradient(tape, node, (uint64_t)node->times);
     release(tape, narrow);
+    end_gradient(tape, node, fresh);
 }
 
 void gp_tape_backward(gp_tape *tape, int count) {

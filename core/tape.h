@@ -54,6 +54,7 @@ typedef struct {
     uint64_t scratch;    /* bytes alive while it runs backward, beyond its rule's */
     int64_t times;
     bool added;          /* the weight has a gradient already: they are added out of place */
+    bool waits;          /* … the gradient that such a one is added to */
 } gp_node;
 
 typedef struct {
@@ -69,6 +70,7 @@ typedef struct {
     uint64_t beside;     /* layers like the one that runs backward now … */
     uint64_t later;      /* … and their gradients of weights */
     uint64_t shards;     /* GPUs that divide the gradients of weights; 0: they are there before */
+    bool adds;           /* what is made is added to them: a temporary */
     uint64_t saved;      /* bytes kept for backward, constants not counted */
     uint64_t saved_by[GP_OP_COUNT + 1]; /* by the operator that is the first to keep them, in all; checkpoints last */
     int keeper;          /* the operator of the node that keeps now, GP_OP_COUNT = none */
