@@ -14,12 +14,12 @@ gp_amount gp_context_amount(double mib) {
 }
 
 static const gp_formula context_engine = GP_FORMULA(
-    "context.tensorrt_llm", "900 * 1048576 + 0.08 * loaded_bytes",
+    "context.tensorrt_llm", "1250 * 1048576 + 0.08 * loaded_bytes",
     "fitted on 40 start-ups of TensorRT-LLM on H100 and GB300, github.com/ai-dynamo/aiconfigurator "
     "tests/integration/test_trtllm_kv_cache_capacity.py: context, libraries, graphs and the allocator's surplus");
 gp_amount gp_context_engine_amount(double loaded_bytes) {
     const gp_term terms[] = {{"loaded_bytes", loaded_bytes}};
-    return GP_AMOUNT(context_engine, 900 * (double)GP_MIB + 0.08 * loaded_bytes, terms);
+    return GP_AMOUNT(context_engine, 1250 * (double)GP_MIB + 0.08 * loaded_bytes, terms);
 }
 
 static const gp_formula kept_free = GP_FORMULA(

@@ -24,11 +24,11 @@ static void test_catalogue_row(void **state) {
     assert_true(found);
     assert_string_equal(device.name, device.row->name);
     assert_int_equal(device.capacity_bytes, device.row->memory_bytes);
-    /* 256 MiB, or 1 % where that is more. */
-    assert_int_equal(device.usable_bytes, device.capacity_bytes - 256 * GP_MIB);
+    /* 430 MiB, or a 180th where that is more. */
+    assert_int_equal(device.usable_bytes, device.capacity_bytes - 430 * GP_MIB);
     fixture_free(f);
     f = on("\"gpu\":\"H100\"", "", &device, &found);
-    assert_int_equal(device.usable_bytes, device.capacity_bytes - (device.capacity_bytes + 99) / 100);
+    assert_int_equal(device.usable_bytes, device.capacity_bytes - (device.capacity_bytes + 179) / 180);
     fixture_free(f);
 }
 
