@@ -114,18 +114,26 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
 }
 
 /* A format that is not a GGUF mix: by its bits. */
-static gp_amount format_weights(const gp_layout *layout, const sent_layers *sent, gp_stage_ledger *ledger) {
+static gp_amount format_weights(const gp_model *model, const gp_layout *layout, const sent_layers *sent,
+                                gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = &layout->recipe;
     const gp_stage_share *share = &ledger->share;
-    gp_amount whole = gp_weights_amount(share, &layout->recipe, 1);
+    gp_amount whole = gp_weights_amount(share, recipe, 1);
     bool some = sent->count < share->layers;
-    if (layout->recipe.on_host || (!some && !layout->recipe.experts_on_host)) return whole;
+    if (recipe->on_host) return whole;
     gp_stage_share kept = *share;
     uint64_t layers = share->layers > 0 ? (uint64_t)share->layers : 1, count = (uint64_t)sent->count;
-    kept.linear_params = share->linear_params / layers * count;
-    if (layout->recipe.experts_on_host)
-        kept.linear_params = gp_sub_or_zero(kept.linear_params, share->expert_params / layers * count);
+    uint64_t table = gp_mul((uint64_t)model->shape.vocab, (uint64_t)model->shape.hidden);
+    if (some) kept.linear_params = share->linear_params / layers * count;
+    kept.expert_params = some ? share->expert_params / layers * count : share->expert_params;
+    if (recipe->experts_on_host) {
+        kept.linear_params = gp_sub_or_zero(kept.linear_params, kept.expert_params);
+        kept.expert_params = 0;
+    }
     if (some) kept.other_params = 0;
-    gp_amount weights = gp_weights_amount(&kept, &layout->recipe, 1);
+    if (!some && share->first && !keeps_table(recipe) && !model->shape.tied_embeddings)
+        kept.other_params = gp_sub_or_zero(kept.other_params, table);
+    gp_amount weights = gp_weights_amount(&kept, recipe, 1);
     ledger->host_bytes = gp_sub_or_zero(whole.bytes, weights.bytes);
     return weights;
 }
@@ -275,7 +283,7 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     const gp_recipe *recipe = &layout->recipe;
     sent_layers sent = sent_of(job, model, layout, &ledger->share);
     gp_amount weights = recipe->mix >= 0 ? file_weights(model, layout, &sent, ledger)
-                                         : format_weights(layout, &sent, ledger);
+                                         : format_weights(model, layout, &sent, ledger);
     gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights, spread_weights);
     context_options options = options_of(job, layout);
     gp_cache cache;

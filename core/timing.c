@@ -21,7 +21,7 @@ typedef struct {
     double ranks, bandwidth, flops, half_flops, link_bytes_per_s;
     double half_gain;                         /* of sums in 16 bits over sums in 32 */
     double dense, experts, head;              /* parameters */
-    double linear_bytes, head_bytes;          /* of one parameter */
+    double dense_bytes, expert_bytes, head_bytes; /* of one parameter */
     double layers, expert_layers, query_width; /* query_width: heads times the mean size of their keys and
                                                    values, over all layers */
     gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
@@ -165,7 +165,9 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     count_layers(job, m);
     set_host(job, m);
     set_draft(job, m);
-    m->linear_bytes = recipe->linear_bits / 8;
+    double dense_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
+    m->expert_bytes = recipe->linear_bits / 8;
+    m->dense_bytes = (recipe->experts_only ? dense_bits : recipe->linear_bits) / 8;
     m->head_bytes = (recipe->whole_model ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
 }
@@ -247,7 +249,7 @@ static double host_seconds(const machine *m, double tokens, double device_flops)
     const gp_experts *experts = &m->model->shape.experts;
     const host_part *host = &m->host;
     double dense = m->dense * host->layers, of_experts = host->experts * m->experts, head = m->head * host->head;
-    double bytes = (dense + of_experts * touched(experts, tokens)) * m->linear_bytes + head * m->head_bytes;
+    double bytes = dense * m->dense_bytes + of_experts * touched(experts, tokens) * m->expert_bytes + head * m->head_bytes;
     double flop = 2 * (dense + of_experts * chosen(experts)) * tokens;
     double seconds = fmax(bytes / host->bytes_per_s, flop / host->flops);
     if (tokens >= copied_from) seconds = fmin(seconds, bytes / host->copied_bytes_per_s + flop / device_flops);
@@ -271,11 +273,11 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
-    parts.dense_bytes = (sent * m->linear_bytes + m->head * (1 - m->host.head) * m->head_bytes) / m->ranks;
+    parts.dense_bytes = (sent * m->dense_bytes + m->head * (1 - m->host.head) * m->head_bytes) / m->ranks;
     double tokens = batch * (1 + m->draft);
     parts.dense_flop = 2 * (sent + m->head * (1 - m->host.head)) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
-    parts.expert_bytes = sent_experts * touched(experts, tokens) * m->linear_bytes / m->ranks;
+    parts.expert_bytes = sent_experts * touched(experts, tokens) * m->expert_bytes / m->ranks;
     parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks / engine->expert_share;
     double cache_bytes = batch * cache_read(m, context) / m->attention_ways;
     parts.host_s = host_seconds(m, tokens, parts.flops) + m->host.attention * cache_bytes / m->host.bytes_per_s;
@@ -311,8 +313,8 @@ static gp_timed prompt_of(const machine *m, double tokens) {
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
     parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
-    double used = sent + sent_experts * touched(experts, pass);
-    parts.pass_bytes = used * (m->linear_bytes + (packed ? engine->unpack_bytes : 0)) / m->ranks;
+    double used = sent_experts * touched(experts, pass), unpacked = packed ? engine->unpack_bytes : 0;
+    parts.pass_bytes = (sent * (m->dense_bytes + unpacked) + used * (m->expert_bytes + unpacked)) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
     double attention_flop = 2 * m->query_width * tokens * tokens + compressed_flop(m->model, tokens);

@@ -128,3 +128,13 @@ test("transformers got faster with its releases, and slower over several devices
   const rates = [old, later, now, spread].map(({ time }) => time.decode_tok_s);
   assert.ok(rates[0] < rates[1] && rates[1] < rates[2] && rates[3] < rates[2], rates.join(" "));
 });
+
+// github.com/ikawrakow/ik_llama.cpp logs: 17.3 GiB on the device, whichever type the experts on the host have.
+test("types repacked for the host are those of the experts alone", () => {
+  const onDevice = ({ memory }) => memory.stages[0].items.filter(({ id, phases }) => id === "weights" && phases.length > 0)
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const bytes = planAll([["IQ2_K_R4", 2.375], ["IQ4_K_R4", 4.5]].map(([gguf, bits]) =>
+    job("ik_llama.cpp", { weights: { gguf, bits }, context: 4096 }, { gpu: "RTX 4090", count: 1 }, "deepseek-ai/DeepSeek-V3"))).map(onDevice);
+  assert.equal(bytes[0], bytes[1]);
+  assert.ok(Math.abs(bytes[0] / (17.328 * 2 ** 30) - 1) < 0.08, `${bytes[0]}`);
+});
