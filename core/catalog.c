@@ -57,6 +57,10 @@ const gp_gpu_row *gp_catalog_gpu(int index) {
     return index >= 0 && index < gp_data_gpu_count ? &gp_data_gpus[index] : NULL;
 }
 
+const gp_gpu_speed *gp_catalog_gpu_speed(const gp_gpu_row *row) {
+    return &gp_data_gpu_speeds[row - gp_data_gpus];
+}
+
 int gp_catalog_instance_count(void) {
     return gp_data_instance_count;
 }

@@ -32,12 +32,16 @@ typedef struct gp_gpu_row {
     double memory_gb_nominal;   /* marketing size, 1e9 or 2^30 as the vendor pleases; textbook ledger only */
     uint64_t memory_bytes;      /* what the driver shows (visible MiB * 2^20); 0 = unknown */
     double bandwidth_bytes_per_s;
-    double bf16_flops, fp16_flops, fp8_flops, fp32_flops; /* dense peaks per second, 0 = unknown or not supported */
     bool bf16, fp8, fp4, flash_attention_2;
-    double nvlink_bytes_per_s;  /* per direction, 0 = none */
     int release_year;
     gp_confidence confidence;
 } gp_gpu_row;
+
+/* What only speeds are made of. */
+typedef struct {
+    double bf16_flops, fp16_flops, fp8_flops, fp32_flops; /* dense peaks per second, 0 = unknown or not supported */
+    double nvlink_bytes_per_s;                            /* per direction, 0 = none */
+} gp_gpu_speed;
 
 /* Where a row comes from, and the memory that a driver shows ("" = not known): catalog_sources.c. */
 const char *gp_catalog_model_source(const gp_model_row *row);
@@ -76,6 +80,8 @@ bool gp_catalog_model(int index, gp_model_row *row);
 uint64_t gp_catalog_published(int index);
 int gp_catalog_gpu_count(void);
 const gp_gpu_row *gp_catalog_gpu(int index);
+/* Of a row of the catalogue. */
+const gp_gpu_speed *gp_catalog_gpu_speed(const gp_gpu_row *row);
 
 /* Shape of a row. */
 void gp_catalog_shape(const gp_model_row *row, gp_shape *shape);

@@ -32,6 +32,7 @@ extern const uint64_t gp_data_published[];
 extern const gp_name_index gp_data_model_names;
 
 extern const gp_gpu_row gp_data_gpus[];
+extern const gp_gpu_speed gp_data_gpu_speeds[];
 extern const int gp_data_gpu_count;
 extern const gp_name_index gp_data_gpu_names;
 

@@ -45,10 +45,11 @@ static double limited(double rate, double limit) {
 }
 
 static double peak_of(const gp_gpu_row *row, gp_speed_format format) {
-    double plain = row->bf16_flops > 0 ? row->bf16_flops : row->fp16_flops;
+    const gp_gpu_speed *speed = gp_catalog_gpu_speed(row);
+    double plain = speed->bf16_flops > 0 ? speed->bf16_flops : speed->fp16_flops;
     bool narrow = format == GP_SPEED_FP8 || format == GP_SPEED_FP4;
-    if (!narrow || !(row->fp8_flops > 0)) return plain;
-    return format == GP_SPEED_FP4 && row->fp4 ? 2 * row->fp8_flops : row->fp8_flops;
+    if (!narrow || !(speed->fp8_flops > 0)) return plain;
+    return format == GP_SPEED_FP4 && row->fp4 ? 2 * speed->fp8_flops : speed->fp8_flops;
 }
 
 /* Products with keys and with values take as long as two with their mean. */
@@ -129,7 +130,8 @@ static double link_bytes_per_s(const gp_job *job, const gp_gpu_row *row) {
     const char *stated = gp_known(job, GP_FIELD_INTERCONNECT) ? job->settings[GP_FIELD_INTERCONNECT].text : NULL;
     const gp_link_row *link = stated != NULL ? gp_catalog_find_link(stated) : NULL;
     if (link != NULL) return link->bytes_per_s;
-    return row->nvlink_bytes_per_s > 0 ? row->nvlink_bytes_per_s : pcie_bytes_per_s;
+    double own = gp_catalog_gpu_speed(row)->nvlink_bytes_per_s;
+    return own > 0 ? own : pcie_bytes_per_s;
 }
 
 /* Tokens of a context up to which a step is one graph. vLLM 0.4.2 launches steps beyond 8192 tokens (its

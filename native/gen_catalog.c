@@ -229,7 +229,6 @@ static int name_with_aliases(const cJSON *row, int number, gp_key_writer *write_
 
 static void write_gpu(const cJSON *row, int number) {
     const char *name = needed(row, "a GPU", "name");
-    const cJSON *tflops = cJSON_GetObjectItemCaseSensitive(row, "tflops");
     fputs("    {", gen_out);
     write_place("name", name);
     write_field("aliases", "gp_data_texts + %d", name_with_aliases(row, number, gp_key_of_gpu));
@@ -238,19 +237,25 @@ static void write_gpu(const cJSON *row, int number) {
     write_field("memory_gb_nominal", "%.17g", number_of(row, "memory_gb"));
     write_field("memory_bytes", "%.0f", number_of(row, "memory_bytes"));
     write_field("bandwidth_bytes_per_s", "%.17g", number_of(row, "bandwidth_gb_s") * 1e9);
-    write_field("bf16_flops", "%.17g", number_of(tflops, "bf16") * 1e12);
-    write_field("fp16_flops", "%.17g", number_of(tflops, "fp16") * 1e12);
-    write_field("fp8_flops", "%.17g", number_of(tflops, "fp8") * 1e12);
-    write_field("fp32_flops", "%.17g", number_of(tflops, "fp32") * 1e12);
     write_switch("bf16", is_true(row, "bf16"));
     write_switch("fp8", is_true(row, "fp8"));
     write_switch("fp4", is_true(row, "fp4"));
     write_switch("flash_attention_2", is_true(row, "flash_attention_2"));
-    write_field("nvlink_bytes_per_s", "%.17g", number_of(row, "nvlink_gb_s") * 1e9);
     write_field("release_year", "%d", (int)number_of(row, "year"));
     write_confidence(row, name);
     fputs("},\n", gen_out);
     if (number_of(row, "memory_gb") <= 0) gen_fault(name, "no memory_gb");
+}
+
+static void write_gpu_speed(const cJSON *row) {
+    const cJSON *tflops = cJSON_GetObjectItemCaseSensitive(row, "tflops");
+    fputs("    {", gen_out);
+    write_field("bf16_flops", "%.17g", number_of(tflops, "bf16") * 1e12);
+    write_field("fp16_flops", "%.17g", number_of(tflops, "fp16") * 1e12);
+    write_field("fp8_flops", "%.17g", number_of(tflops, "fp8") * 1e12);
+    write_field("fp32_flops", "%.17g", number_of(tflops, "fp32") * 1e12);
+    write_field("nvlink_bytes_per_s", "%.17g", number_of(row, "nvlink_gb_s") * 1e9);
+    fputs("},\n", gen_out);
 }
 
 static void write_gpu_sources(const cJSON *gpus) {
@@ -273,6 +278,9 @@ static void write_gpus(const cJSON *gpus) {
     fputs("const gp_gpu_row gp_data_gpus[] = {\n", gen_out);
     cJSON_ArrayForEach(row, gpus) write_gpu(row, count++);
     fprintf(gen_out, "};\nconst int gp_data_gpu_count = %d;\n\n", count);
+    fputs("const gp_gpu_speed gp_data_gpu_speeds[] = {\n", gen_out);
+    cJSON_ArrayForEach(row, gpus) write_gpu_speed(row);
+    fputs("};\n\n", gen_out);
     write_gpu_sources(gpus);
     gen_write_index("gp_data_gpu_names", gp_key_of_gpu, "gp_key_of_gpu");
 }

@@ -1,5 +1,5 @@
 // Prints how long the core takes for each request of jobs.jsonl: natively, in WebAssembly (the full module, and the one
-// that the page starts with, which stops at what is not its own), and the ratio to the first.
+// that the page starts with, which stops at what is not its own and tells figures in place of all), and the ratio to the first.
 // Times are of the processor, so that what else the machine does counts little.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -53,15 +53,16 @@ function batchRate(lines) {
 }
 
 const lines = readFileSync(JOBS, "utf8").trim().split("\n");
-const engines = [await createEngine(), await createEngine(readFileSync("build/planner.wasm"))];
+const modules = [{ engine: await createEngine(), most: "full" }, { engine: await createEngine(readFileSync("build/planner.wasm")), most: "figures" }];
+const engines = modules.map(({ engine }) => engine);
 const cell = (value, width = 9) => (Number.isNaN(value) ? "–" : value.toFixed(1)).padStart(width);
 
 console.log("          native, us         full module, us    ratio        first view, us    ratio");
 console.log(" row    brief     full      brief      full  brief  full      brief      full  brief  full");
 nativeRows().forEach(([row, brief, full], index) => {
   const request = JSON.parse(lines[index]);
-  const cells = engines.map((engine) => {
-    const [wasmBrief, wasmFull] = ["brief", "full"].map((detail) => answerUs(engine, JSON.stringify({ ...request, detail })));
+  const cells = modules.map(({ engine, most }) => {
+    const [wasmBrief, wasmFull] = ["brief", most].map((detail) => answerUs(engine, JSON.stringify({ ...request, detail })));
     return [cell(wasmBrief, 11), cell(wasmFull), cell(wasmBrief / brief, 6), cell(wasmFull / full, 5)].join(" ");
   });
   console.log(String(row).padStart(4), cell(brief), cell(full), ...cells);
