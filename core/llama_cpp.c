@@ -193,6 +193,20 @@ static double add_caches(const gp_cache *cache, const gp_recipe *recipe, const c
     return full + windowed;
 }
 
+/* Experts beside the stream, its norm, the sum and the queries' place. Gates, ups and their product lie side by side once
+ * one of them is wider than the free places before them; the downs take the place of the former two where they fit in it,
+ * else stand behind them (ggml/src/ggml-alloc.c gives a tensor the smallest free place that holds it). Sixty shapes
+ * measured with the engine agree to 1 % in the median. Biases, shared experts and latent attention change the order. */
+static double experts_width(const gp_shape *shape, const gp_layer_kind *kind) {
+    double hidden = (double)shape->hidden, chosen = (double)shape->experts.topk, ffn = (double)shape->experts.ffn;
+    double one = chosen * ffn, downs = chosen * hidden;
+    bool plain = !shape->experts.bias && shape->experts.shared_ffn == 0 && shape->latent.kv_lora == 0;
+    if (!plain) return fmax(3 * one + (chosen + 2) * hidden, (2 * chosen + 6) * hidden);
+    double beside = 3 * hidden + (double)kind->heads * (double)kind->head_dim;
+    if (one <= hidden) return beside + fmax(downs, 2 * one);
+    return beside + 3 * one + (2 * ffn < hidden ? downs : 0);
+}
+
 static double widest_ffn(const gp_model *model, const gp_recipe *recipe) {
     const gp_shape *shape = &model->shape;
     double hidden = (double)shape->hidden, query = (double)shape->heads * (double)shape->head_dim, widest = 0;
@@ -202,10 +216,8 @@ static double widest_ffn(const gp_model *model, const gp_recipe *recipe) {
         if (kind->feed_forward == GP_FFN_DENSE || kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE)
             width = (shape->gated_ffn ? 3 : 1) * (double)kind->ffn + recipe->ffn_rows * hidden;
         if (kind->feed_forward == GP_FFN_DENSE && recipe->ffn_query) width += query;
-        if (kind->feed_forward == GP_FFN_MOE || kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE) {
-            double chosen = (double)shape->experts.topk, ffn = (double)shape->experts.ffn;
-            width = fmax(width, fmax(3 * chosen * ffn + (chosen + 2) * hidden, (2 * chosen + 6) * hidden));
-        }
+        if (kind->feed_forward == GP_FFN_MOE || kind->feed_forward == GP_FFN_MOE_BESIDE_DENSE)
+            width = fmax(width, experts_width(shape, kind));
         widest = fmax(widest, width);
     }
     return widest;

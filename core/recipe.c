@@ -168,7 +168,7 @@ static void set_graph(const gp_model *model, gp_recipe *recipe) {
     } graphs[] = {
         {"gemma", 3, 1, true},      {"phi3", 3, 1, false},        {"gpt2", 4, 2, false},    {"starcoder2", 4, 2, false},
         {"mamba", 4, 2, false},     {"qwen3_next", 4, 2, false},  {"qwen3_5", 4, 2, false}, {"deepseek", 4, 2, false},
-        {"gpt_oss", 4, 2, false},   {"granitemoehybrid", 4, 3, false}, {"kimi_k2", 4, 2, false},
+        {"gpt_oss", 4, 2, false},   {"lfm2", 3, 1, false},   {"granitemoehybrid", 4, 3, false}, {"kimi_k2", 4, 2, false},
     };
     const char *type = model->shape.model_type != NULL ? model->shape.model_type : "";
     recipe->ffn_rows = 4;

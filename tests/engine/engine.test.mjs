@@ -18,8 +18,14 @@ const MIB = 2 ** 20;
 const folder = mkdtempSync(path.join(tmpdir(), "gpuplan-engine-"));
 after(() => rmSync(folder, { recursive: true }));
 
+/** Experts whose widths and number order the compute buffer in their own ways: those chosen for a token together narrower
+ * than the stream, each narrower than half of it, wider. */
+const EXPERTS = [["few", 2, 256, 32], ["many", 8, 192, 128], ["wide", 6, 768, 64]].map(([name, topk, width, head]) => {
+  const model = MODELS.find((one) => one.name === "qwen3_moe");
+  return { name: `qwen3_moe-${name}`, config: { ...model.config, num_experts_per_tok: topk, moe_intermediate_size: width, head_dim: head } };
+});
 /** Matrices in f16, and one file of a quantised type. */
-const FILES = [...MODELS.map((model) => ({ ...model, type: "f16" })), { ...MODELS[0], name: "llama-q8_0", type: "q8_0" }]
+const FILES = [...[...MODELS, ...EXPERTS].map((model) => ({ ...model, type: "f16" })), { ...MODELS[0], name: "llama-q8_0", type: "q8_0" }]
   .map((model) => ({ ...model, path: path.join(folder, `${model.name}.gguf`), content: fileOf(model.config, model.type) }));
 
 function probe() {
@@ -109,9 +115,10 @@ for (const [index, { name, path: file, config, type, content }] of FILES.entries
 
 /** Widths of these models are small and their vocabulary smaller, so that the allocator's gaps weigh more than in real
  * ones. */
-test("half of the compute buffers are within 1 %, nine of ten within 30 %", { skip }, (t) => {
+test("half of the compute buffers are within 1 %, nine of ten within 10 %, those with experts alone within 3 %", { skip }, (t) => {
   const sorted = computeErrors.map(({ error }) => Math.abs(error)).sort((a, b) => a - b);
   for (const { name, error } of computeErrors) t.diagnostic(`${name}: ${(100 * error).toFixed(2)} %`);
   assert.ok(sorted[Math.floor(sorted.length / 2)] <= 0.01);
-  assert.ok(sorted[Math.floor(sorted.length * 0.9)] <= 0.3);
+  assert.ok(sorted[Math.floor(sorted.length * 0.9)] <= 0.1);
+  for (const { name, error } of computeErrors.filter((row) => /^(mixtral|qwen3_moe)/.test(row.name))) assert.ok(Math.abs(error) <= 0.03, name);
 });
