@@ -56,7 +56,8 @@ test("another format of weights leaves the file's bytes behind", () => {
   const { job } = importFiles([place]);
   const [report] = planAll([{ task: "infer", hardware: { gpu: "H100" }, ...job, infer: { ...job.infer, weights: "bf16" } }]);
   const [weights] = report.memory.stages[0].items.filter(({ id }) => id === "weights");
-  assert.equal(weights.bytes, 2 * report.params.total);
+  assert.equal(report.memory.host_bytes, 2 * 512 * 256); // the token table
+  assert.equal(weights.bytes + report.memory.host_bytes, 2 * report.params.total);
 });
 
 test("experts are a group of their own, and the config is that of a mixture", () => {
