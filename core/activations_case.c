@@ -72,29 +72,14 @@ static void set_case(const gp_job *job, const gp_layout *layout, gp_step_case *o
     of->adapter_dropout = adapter_dropout_of(job, recipe);
 }
 
-/* By words: memcmp goes byte by byte in a small WebAssembly module. Bytes between members may differ in equal shapes,
- * which then are replayed once more. */
-static bool is_same_shape(const gp_shape *a, const gp_shape *b) {
-    const char *x = (const char *)a, *y = (const char *)b;
-    uint64_t differences = 0;
-    for (size_t i = 0; i + sizeof differences <= sizeof *a; i += sizeof differences) {
-        uint64_t p, q;
-        memcpy(&p, x + i, sizeof p);
-        memcpy(&q, y + i, sizeof q);
-        differences |= p ^ q;
-    }
-    return differences == 0;
-}
-_Static_assert(sizeof(gp_shape) % sizeof(uint64_t) == 0, "a shape is whole words");
-
 bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_eager_step *step) {
     gp_step_case of;
     struct gp_replays *known = job->replays;
     if (!is_known(model, layout)) return false;
     set_case(job, layout, &of);
     if (known == NULL) return gp_replay_step(&of, model, step);
-    if (known->count == 0 || !is_same_shape(&known->shape, &model->shape)) {
-        known->shape = model->shape;
+    if (known->count == 0 || !gp_shape_is_same(&known->shape, &model->shape)) {
+        gp_shape_copy(&known->shape, &model->shape);
         known->count = known->oldest = 0;
     }
     int row = 0;

@@ -8,6 +8,7 @@
 #include "import_request.h"
 #include "link.h"
 #include "planner.h"
+#include "quantize.h"
 #include "report.h"
 #include "request.h"
 #include "text.h"
@@ -18,6 +19,7 @@ typedef struct {
     gp_job job;
     gp_plan plan, outlook;
     struct gp_replays replays;
+    struct gp_file_made file;
 } workspace;
 
 typedef struct {
@@ -114,6 +116,7 @@ static gp_detail wanted_detail(call *request) {
 static void read_job(call *request, const cJSON *tree) {
     gp_job_read(tree, &request->space->job, request->faults);
     request->space->job.replays = &request->space->replays;
+    request->space->job.file = &request->space->file;
 }
 
 static void answer_plan(call *request) {
@@ -332,6 +335,7 @@ char *gp_answer_with(const char *request, size_t length, const void *files, size
     gp_diagnostics *faults = &space->plan.diagnostics;
     gp_diagnostics_clear(faults);
     space->replays.count = 0;
+    space->file.mix = -1;
     cJSON *tree = gp_request_parse(request, length, faults);
     call made = {.tree = tree, .faults = faults, .space = space, .writer = &writer,
                  .files = files, .file_bytes = files != NULL ? file_bytes : 0};

@@ -10,6 +10,7 @@
 #include "quantity.h"
 
 struct cJSON;
+struct gp_file_made;
 struct gp_gpu_row;
 struct gp_replays;
 
@@ -129,7 +130,9 @@ typedef struct {
     unsigned lora_targets;      /* GP_TARGET_* set; 0 = not given */
     bool tensor_types_given;    /* infer.tensor_types: noted, used by the importers */
     char weights_text[GP_TEXT_BYTES]; /* "gguf:IQ3_K" for {"gguf":"IQ3_K","bits":3.43} */
-    struct gp_replays *replays; /* what the call remembers (activations.h); borrowed, NULL = nothing */
+    /* What a call remembers, borrowed; NULL: nothing. */
+    struct gp_replays *replays; /* activations.h */
+    struct gp_file_made *file;  /* quantize.h */
 } gp_job;
 
 /* Row of the field table; `field` must be below GP_FIELD_TOTAL. */

@@ -19,6 +19,14 @@ typedef struct {
 /* Tensor bytes of a whole file: the text model without towers and prediction modules, which are files of their own. */
 void gp_quantize(const gp_model *model, int mix, gp_file_bytes *bytes);
 
+/* The file that was made last: a plan asks for the same one again and again. mix -1: none yet. */
+struct gp_file_made {
+    int mix;
+    const char *id; /* of the model's row */
+    gp_shape shape;
+    gp_file_bytes bytes;
+};
+
 /* What a file holds beside those tensors: its vocabulary, and the prediction modules of families whose converter keeps
  * them. The former is an estimate: 35 to 65 bytes for an entry of the vocabulary in published files, merges included. */
 uint64_t gp_file_extra(const gp_model *model, int mix);

@@ -6,10 +6,24 @@
 #include "quantize.h"
 #include "recipe_parts.h"
 
+static void make_file(const gp_model *model, int mix, struct gp_file_made *last, gp_file_bytes *file) {
+    bool same = last != NULL && last->mix == mix && last->id == model->row.id && gp_shape_is_same(&last->shape, &model->shape);
+    if (same) {
+        *file = last->bytes;
+        return;
+    }
+    gp_quantize(model, mix, file);
+    if (last == NULL) return;
+    last->mix = mix;
+    last->id = model->row.id;
+    last->bytes = *file;
+    gp_shape_copy(&last->shape, &model->shape);
+}
+
 /* The tensors of a GGUF file; its average stands for the format's bits where one figure is asked for. */
-static void set_file(const gp_model *model, gp_recipe *recipe) {
+static void set_file(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_file_bytes file;
-    gp_quantize(model, recipe->mix, &file);
+    make_file(model, recipe->mix, job->file, &file);
     recipe->file_layers = file.layers;
     recipe->file_embedding = file.embedding;
     recipe->file_output = file.output;
@@ -19,7 +33,7 @@ static void set_file(const gp_model *model, gp_recipe *recipe) {
     recipe->whole_model = true;
 }
 
-void gp_recipe_set_format(const char *name, const gp_model *model, gp_recipe *recipe) {
+void gp_recipe_set_format(const gp_job *job, const char *name, const gp_model *model, gp_recipe *recipe) {
     gp_format scratch;
     const gp_format *format = gp_format_find(name, &scratch);
     recipe->linear_bits = format != NULL ? format->linear_bits : 16;
@@ -29,7 +43,7 @@ void gp_recipe_set_format(const char *name, const gp_model *model, gp_recipe *re
     recipe->experts_only = format != NULL && format->experts_only && model->expert_params > 0;
     recipe->beside_bits = recipe->experts_only ? format->beside_bits : 0;
     recipe->mix = format != NULL ? gp_mix_find(format->name) : -1;
-    if (recipe->mix >= 0) set_file(model, recipe);
+    if (recipe->mix >= 0) set_file(job, model, recipe);
 }
 
 /* Minor version after `name` and a major version in `text`, such as 44 for "transformers 4.44.2"; -1 without one. */
@@ -265,7 +279,7 @@ static bool packs_experts_only(const gp_job *job, const gp_model *model) {
 }
 
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
-    gp_recipe_set_format(gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
+    gp_recipe_set_format(job, gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
         const double q8_0_bits = 8.5;
         recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);

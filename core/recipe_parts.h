@@ -17,7 +17,7 @@ static inline bool gp_begins_with(const char *text, const char *prefix) {
 }
 
 /* Sets the bits of a stored format by its name; 16 bits for one that is not known. */
-void gp_recipe_set_format(const char *name, const gp_model *model, gp_recipe *recipe);
+void gp_recipe_set_format(const gp_job *job, const char *name, const gp_model *model, gp_recipe *recipe);
 /* The fields of training. */
 void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *recipe);
 

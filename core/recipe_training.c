@@ -114,7 +114,7 @@ static void set_trained_weights(const gp_job *job, const gp_model *model, gp_rec
     const char *quant = gp_choice_text(GP_FIELD_QUANT, choice, &length);
     char name[32] = "";
     if (length < (int)sizeof name) memcpy(name, quant, (size_t)length);
-    gp_recipe_set_format(name, model, recipe);
+    gp_recipe_set_format(job, name, model, recipe);
     recipe->packed_frozen = true;
 }
 

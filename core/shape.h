@@ -139,6 +139,9 @@ static inline void gp_shape_copy(gp_shape *to, const gp_shape *from) {
     if (count > 1) memcpy(to->kind_of, from->kind_of, sizeof to->kind_of);
 }
 
+/* True for shapes of the same bytes as far as they use them: equal ones, but for chance contents between members. */
+bool gp_shape_is_same(const gp_shape *a, const gp_shape *b);
+
 /* A shape as bytes, without its model_type, as the catalogue holds them: most numbers of a shape are 0. Packing gives
  * the length, or 0 when `size` is too small. */
 int gp_shape_pack(const gp_shape *shape, uint8_t *bytes, int size);

@@ -149,3 +149,24 @@ void gp_shape_unpack(const uint8_t *bytes, gp_shape *shape) {
     for (int i = 0; i < shape->kind_count || i == 0; i++) take_object(&bytes, &shape->kinds[i], kind_members, KIND_MEMBERS);
     if (shape->kind_count > 1) take_map(&bytes, shape);
 }
+
+/* By words: memcmp goes byte by byte in a small WebAssembly module. */
+static bool is_same(const void *a, const void *b, size_t size) {
+    uint64_t differences = 0;
+    for (size_t i = 0; i < size; i += sizeof differences) {
+        uint64_t p, q;
+        memcpy(&p, (const char *)a + i, sizeof p);
+        memcpy(&q, (const char *)b + i, sizeof q);
+        differences |= p ^ q;
+    }
+    return differences == 0;
+}
+_Static_assert(offsetof(gp_shape, kinds) % 8 == 0 && sizeof(gp_layer_kind) % 8 == 0 && GP_MAPPED_LAYERS % 8 == 0,
+               "the parts of a shape are whole words");
+
+bool gp_shape_is_same(const gp_shape *a, const gp_shape *b) {
+    if (a->kind_count != b->kind_count) return false;
+    size_t count = a->kind_count > 1 ? (size_t)a->kind_count : 1;
+    bool mapped = count == 1 || is_same(a->kind_of, b->kind_of, sizeof a->kind_of);
+    return mapped && is_same(a, b, offsetof(gp_shape, kinds) + count * sizeof a->kinds[0]);
+}
