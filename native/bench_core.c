@@ -1,5 +1,6 @@
-/* bench_core.c: how long one answer takes, from the text of a request to the text of its report. Reads requests, one a
- * line, and prints a row for each: microseconds of a brief and of a full report, and their sizes. */
+/* bench_core.c: how long one answer takes, from the text of a request to the text of its report. Reads rows {name, job},
+ * one a line, and prints for each the microseconds of a brief and of a full report, and its name. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +9,13 @@
 #include "cJSON.h"
 #include "gpuplan.h"
 
-enum { LINE_BYTES = 65536, ROUNDS = 21, ROUND_NS = 4000000 };
+enum { LINE_BYTES = 65536, ROUNDS = 40, ROUND_NS = 2000000 };
 
 /* Time of this process on its processor: the machine may be busy with other things. */
 static double now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Mean of one round: as many answers as fill ROUND_NS. */
@@ -29,56 +25,57 @@ static double round_ns(const char *request, int answers) {
     return (now_ns() - start) / answers;
 }
 
-/* Median over the rounds, which sets aside what else the machine was doing. */
+/* Least of the rounds: what else the machine does only ever adds. */
 static double answer_us(const char *request) {
-    double once = round_ns(request, 8);
+    double once = round_ns(request, 8), least = once;
     int answers = once > 0 ? (int)(ROUND_NS / once) + 1 : 1;
-    double rounds[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++) rounds[i] = round_ns(request, answers);
-    qsort(rounds, ROUNDS, sizeof rounds[0], by_size);
-    return rounds[ROUNDS / 2] / 1e3;
-}
-
-static size_t report_bytes(const char *request) {
-    char *report = gp_answer(request);
-    size_t length = report != NULL ? strlen(report) : 0;
-    gp_free(report);
-    return length;
-}
-
-/* The request with another detail, owned by the caller. */
-static char *with_detail(const char *line, const char *detail) {
-    cJSON *tree = cJSON_Parse(line);
-    if (!cJSON_IsObject(tree)) {
-        cJSON_Delete(tree);
-        return NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        double round = round_ns(request, answers);
+        if (round < least) least = round;
     }
-    cJSON_DeleteItemFromObjectCaseSensitive(tree, "detail");
-    cJSON_AddStringToObject(tree, "detail", detail);
-    char *text = cJSON_PrintUnformatted(tree);
-    cJSON_Delete(tree);
+    return least / 1e3;
+}
+
+/* A request for the job of a row, owned by the caller. */
+static char *request_of(const cJSON *row, const char *detail) {
+    cJSON *request = cJSON_CreateObject();
+    cJSON_AddNumberToObject(request, "gpuplan", 1);
+    cJSON_AddStringToObject(request, "op", "plan");
+    cJSON_AddItemReferenceToObject(request, "job", cJSON_GetObjectItemCaseSensitive(row, "job"));
+    cJSON_AddStringToObject(request, "detail", detail);
+    char *text = cJSON_PrintUnformatted(request);
+    cJSON_Delete(request);
     return text;
 }
 
-static void print_row(int row, const char *line) {
-    char *brief = with_detail(line, "brief"), *full = with_detail(line, "full");
-    if (brief != NULL && full != NULL)
-        printf("%4d %10.1f %10.1f %12zu %12zu\n", row, answer_us(brief), answer_us(full), report_bytes(brief),
-               report_bytes(full));
+/* False for a row without a job, and for a job without a plan. */
+static bool print_row(const char *line) {
+    cJSON *row = cJSON_Parse(line);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "name"));
+    bool good = name != NULL && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(row, "job"));
+    char *brief = good ? request_of(row, "brief") : NULL, *full = good ? request_of(row, "full") : NULL;
+    char *report = brief != NULL && full != NULL ? gp_answer(full) : NULL;
+    good = report != NULL && strstr(report, "\"errors\":") == NULL;
+    if (good) printf("%10.1f %10.1f  %s\n", answer_us(brief), answer_us(full), name);
+    gp_free(report);
     free(brief);
     free(full);
+    cJSON_Delete(row);
+    return good;
 }
 
 int main(int argc, char **argv) {
     static char line[LINE_BYTES];
     const char *path = argc > 1 ? argv[1] : "tests/bench/jobs.jsonl";
-    FILE *requests = fopen(path, "r");
-    if (requests == NULL) {
+    FILE *rows = fopen(path, "r");
+    if (rows == NULL) {
         fprintf(stderr, "bench_core: cannot read %s\n", path);
         return 2;
     }
-    printf(" row   brief us    full us  brief bytes   full bytes\n");
-    for (int row = 1; fgets(line, sizeof line, requests) != NULL; row++) print_row(row, line);
-    fclose(requests);
-    return 0;
+    bool good = true;
+    while (good && fgets(line, sizeof line, rows) != NULL) good = print_row(line);
+    fclose(rows);
+    if (good) return 0;
+    fprintf(stderr, "bench_core: no plan for %s", line);
+    return 2;
 }
