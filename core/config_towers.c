@@ -19,11 +19,18 @@ static int64_t bounded(gp_config_reader *vision, const char *keys, int64_t minim
     return minimum;
 }
 
+/* False for a tower that leaves a size to its class, of which there are many: its parameters are not known. */
+static bool tells_sizes(const gp_config_reader *vision, const char *hidden, const char *layers, const char *ffn) {
+    return gp_config_item(vision, hidden) != NULL && gp_config_item(vision, layers) != NULL &&
+           gp_config_item(vision, ffn) != NULL;
+}
+
+/* `to` holds the patch size where none is given. */
 static bool read_tower(gp_config_reader *vision, const char *hidden, const char *layers, const char *ffn, tower *to) {
-    to->hidden = bounded(vision, hidden, 1, 1152, WIDEST);
-    to->layers = bounded(vision, layers, 1, 27, MOST);
-    to->ffn = bounded(vision, ffn, 1, 4304, WIDEST);
-    to->patch = bounded(vision, "patch_size", 1, 14, MOST);
+    to->hidden = bounded(vision, hidden, 1, 1, WIDEST);
+    to->layers = bounded(vision, layers, 1, 1, MOST);
+    to->ffn = bounded(vision, ffn, 1, 1, WIDEST);
+    to->patch = bounded(vision, "patch_size", 1, to->patch, MOST);
     if (to->output > WIDEST) gp_config_unsupported(vision, hidden, "vision_config");
     return vision->usable;
 }
@@ -111,7 +118,7 @@ static int64_t moonvit_2(gp_config_reader *vision, tower *t) {
 /* Gemma 4: four norms a layer, norms of queries and keys, positions by row and by column, and one matrix to the width of
  * the language model. Bounds of clipped activations are no parameters. */
 static int64_t gemma4_vision(gp_config_reader *vision, tower *t) {
-    int64_t h = t->hidden, f = t->ffn, patch = bounded(vision, "patch_size", 1, 16, MOST);
+    int64_t h = t->hidden, f = t->ffn, patch = t->patch;
     int64_t positions = bounded(vision, "position_embedding_size", 1, 10240, WIDEST);
     int64_t head = bounded(vision, "head_dim", 1, 64, WIDEST);
     int64_t standard = gp_config_switch(vision, "standardize", false) ? 2 * h : 0;
@@ -124,18 +131,19 @@ static const struct {
     const char *model_type; /* of the whole model */
     const char *hidden, *layers, *ffn;
     tower_count *count;
+    int64_t patch; /* of its class */
 } towers[] = {
-    {"gemma3", "hidden_size", "num_hidden_layers", "intermediate_size", siglip},
-    {"qwen3_vl", "hidden_size", "depth", "intermediate_size", qwen_vision},
-    {"qwen3_vl_moe", "hidden_size", "depth", "intermediate_size", qwen_vision},
-    {"qwen3_5", "hidden_size", "depth", "intermediate_size", qwen_vision},
-    {"qwen3_5_moe", "hidden_size", "depth", "intermediate_size", qwen_vision},
-    {"mistral3", "hidden_size", "num_hidden_layers", "intermediate_size", pixtral},
-    {"gemma4", "hidden_size", "num_hidden_layers", "intermediate_size", gemma4_vision},
-    {"llama4", "hidden_size", "num_hidden_layers", "intermediate_size", llama4_vision},
-    {"mllama", "hidden_size", "num_hidden_layers", "intermediate_size", mllama_vision},
-    {"kimi_k25", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit},
-    {"kimi_k3", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit_2},
+    {"gemma3", "hidden_size", "num_hidden_layers", "intermediate_size", siglip, 16},
+    {"qwen3_vl", "hidden_size", "depth", "intermediate_size", qwen_vision, 16},
+    {"qwen3_vl_moe", "hidden_size", "depth", "intermediate_size", qwen_vision, 16},
+    {"qwen3_5", "hidden_size", "depth", "intermediate_size", qwen_vision, 16},
+    {"qwen3_5_moe", "hidden_size", "depth", "intermediate_size", qwen_vision, 16},
+    {"mistral3", "hidden_size", "num_hidden_layers", "intermediate_size", pixtral, 16},
+    {"gemma4", "hidden_size", "num_hidden_layers", "intermediate_size", gemma4_vision, 16},
+    {"llama4", "hidden_size", "num_hidden_layers", "intermediate_size", llama4_vision, 14},
+    {"mllama", "hidden_size", "num_hidden_layers", "intermediate_size", mllama_vision, 14},
+    {"kimi_k25", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit, 14},
+    {"kimi_k3", "vt_hidden_size", "vt_num_hidden_layers", "vt_intermediate_size", moonvit_2, 14},
 };
 
 /* Gemma 3n's towers come in one size, a MobileNetV5 of 300 M and an audio encoder. Their parameters are what the
@@ -185,11 +193,11 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
     gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
     size_t i = 0, known = sizeof towers / sizeof towers[0];
     while (i < known && !(cJSON_IsString(type) && strcmp(towers[i].model_type, type->valuestring) == 0)) i++;
-    if (i == known) {
+    if (i == known || !tells_sizes(&vision, towers[i].hidden, towers[i].layers, towers[i].ffn)) {
         shape->incomplete = true;
         return;
     }
-    tower t = {.output = shape->hidden};
+    tower t = {.patch = towers[i].patch, .output = shape->hidden};
     if (read_tower(&vision, towers[i].hidden, towers[i].layers, towers[i].ffn, &t)) {
         shape->vision_params = towers[i].count(&vision, &t);
     }

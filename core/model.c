@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cJSON.h"
 #include "config.h"
 #include "model_shapes.h"
 #include "text.h"
@@ -22,10 +23,17 @@ static bool build_named(const char *name, gp_model *model, gp_diagnostics *diagn
     return false;
 }
 
-static bool build_config(const gp_model_request *request, gp_model *model, gp_diagnostics *diagnostics) {
+static bool build_config(const gp_job *job, gp_model *model, gp_diagnostics *diagnostics) {
+    const gp_model_request *request = &job->model;
     if (!gp_config_read(request->config, "model.config", &model->shape, diagnostics)) return false;
     const char *name = request->name[0] != '\0' ? request->name : model->shape.model_type;
     gp_text_copy(model->name, sizeof model->name, name, strlen(name));
+    /* An importer reads it into the format of the weights; here it would be one of two. */
+    const char *key = "quantization_config";
+    const cJSON *settings = cJSON_GetObjectItemCaseSensitive(request->config, key);
+    bool stated = gp_is_training(job) || gp_origin_of(job, GP_FIELD_WEIGHTS) == GP_GIVEN;
+    if (settings != NULL && !cJSON_IsNull(settings) && !stated)
+        gp_argue_text(gp_diagnose(diagnostics, GP_CODE_NOT_MODELLED, "infer.weights"), "value", key);
     return true;
 }
 
@@ -51,7 +59,7 @@ static bool build_source(const gp_job *job, gp_model *model, gp_diagnostics *dia
     const gp_model_request *request = &job->model;
     switch (request->source) {
     case GP_MODEL_NAMED: return build_named(request->name, model, diagnostics);
-    case GP_MODEL_CONFIG: return build_config(request, model, diagnostics);
+    case GP_MODEL_CONFIG: return build_config(job, model, diagnostics);
     case GP_MODEL_SHAPES: return build_shapes(job, model, diagnostics);
     case GP_MODEL_NONE: break;
     }

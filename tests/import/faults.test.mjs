@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { PROGRAM, answerAll } from "../support/engine.mjs";
+import { PROGRAM, answerAll, planAll } from "../support/engine.mjs";
 import { file, importFiles } from "./files.mjs";
 import { makeSafetensors } from "./safetensors.mjs";
 
@@ -131,6 +131,12 @@ test("weights whose bits no format has are not taken for those of another", () =
   assert.deepEqual([planned.status, /no name for: gptq-5bit/.test(planned.stderr)], [2, true]);
 });
 
+test("a job's own config with a quantization_config says that only the stated format counts", () => {
+  const job = { task: "infer", hardware: { gpu: "H100" }, model: { config: { ...LLAMA, quantization_config: { quant_method: "awq", bits: 4 } } } };
+  const notes = planAll([job, { ...job, infer: { weights: "awq" } }]).map(({ assumptions }) => assumptions.filter(({ args }) => args.value === "quantization_config"));
+  assert.deepEqual([notes[0].map(({ code, path }) => `${code} ${path}`), notes[1]], [["not_modelled infer.weights"], []]);
+});
+
 const total = (value) => JSON.stringify(INDEX).replace(String(BYTES), value);
 for (const [value, code] of [["-5", "out_of_range"], ["0", "out_of_range"], [String(2n ** 63n), "out_of_range"], ["1e300", "out_of_range"], ["NaN", "out_of_range"],
   ['"16381470720"', "wrong_type"], ["[1]", "wrong_type"], ["0.5", "out_of_range"], ["1.5", "not_a_whole_number"]]) {
@@ -202,6 +208,18 @@ test("prediction modules and parts that are not counted are told beside the coun
   const tower = { model_type: "llava", text_config: LLAMA, vision_config: { model_type: "clip_vision_model", hidden_size: 1024 } };
   assert.deepEqual(rows(importFiles([config(tower)]).warnings), ["structure_incomplete model"]);
   assert.match(both([config(tower)]).imported.stdout, /structure is not published are not counted/);
+});
+
+test("a tower that leaves a size to its class is not counted, and says so", () => {
+  const vision = { depth: 2, hidden_size: 64, intermediate_size: 128, patch_size: 16, num_position_embeddings: 16, out_hidden_size: 4096 };
+  const qwen = (vision_config) => importFiles([config({ model_type: "qwen3_vl", text_config: { ...LLAMA, model_type: "qwen3_vl_text" }, vision_config })]);
+  const counted = qwen(vision).import.computed_params, alone = qwen(undefined).import.computed_params;
+  assert.ok(counted > alone);
+  for (const key of ["depth", "hidden_size", "intermediate_size"]) {
+    const report = qwen({ ...vision, [key]: undefined });
+    assert.deepEqual([report.import.computed_params, rows(report.warnings)], [alone, ["structure_incomplete model"]], key);
+    assert.deepEqual(rows(qwen({ ...vision, [key]: 0 }).errors), [`out_of_range config.json: vision_config.${key}`]);
+  }
 });
 
 test("sizes under a kibibyte are spelt out", () => {

@@ -33,6 +33,29 @@ test("a pasted config is shown first, then planned", async () => {
   });
 });
 
+test("a config that no model can have names its faults, and is not offered", async () => {
+  await withPage({ page }, async (tab) => {
+    await open(tab);
+    await tab.fill("#import-text", JSON.stringify({ ...CONFIG, hidden_size: 0, vocab_size: "many", quantization_config: { quant_method: "gptq", bits: 400 } }));
+    await tab.click("[data-import=paste]");
+    await tab.waitForSelector(".import-errors");
+    const lines = await tab.locator(".import-errors li").allTextContents();
+    assert.deepEqual(lines, ["config.json: quantization_config.bits Must be from 1 to 32, not 400.", "config.json: hidden_size Must be from 1 to 2,147,483,648, not 0.",
+      "config.json: vocab_size Must be a whole number."]);
+    assert.equal(await tab.locator("[data-import=apply]").count(), 0);
+  });
+});
+
+test("weights of another size than the structure has are told before they are planned", async () => {
+  await withPage({ page }, async (tab) => {
+    await open(tab);
+    const part = (name, value) => ({ name, mimeType: "application/json", buffer: Buffer.from(JSON.stringify(value)) });
+    await tab.setInputFiles("#import-files", [part("config.json", CONFIG), part("model.safetensors.index.json", { ...INDEX, metadata: { total_size: 1e9 } })]);
+    await found(tab);
+    assert.match(await textOf(tab, ".import-found"), /hold 0\.9 GiB of weights, but the structure in config\.json has 0\.2 MiB in bf16: 0\.9 GiB apart/);
+  });
+});
+
 for (const file of ["index.html", "embed.html"]) {
   test(`${file}: a link that carries a config waits for the planner that reads it`, async () => {
     const job = { ...serving, model: { config: CONFIG, name: "own/model" } };
