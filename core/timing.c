@@ -19,11 +19,11 @@ typedef struct {
     const gp_layout *layout;
     gp_speed_format format;
     double ranks, bandwidth, flops, half_flops, link_bytes_per_s;
+    double hop_s;                             /* an all-reduce takes longer where its ranks are in several machines */
     double half_gain;                         /* of sums in 16 bits over sums in 32 */
     double dense, experts, head;              /* parameters */
     double dense_bytes, expert_bytes, head_bytes; /* of one parameter */
-    double layers, expert_layers, query_width; /* query_width: heads times the mean size of their keys and
-                                                   values, over all layers */
+    double layers, expert_layers;
     gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
     double attention_ways;                    /* ranks that share the sequences */
     double places;                            /* of a static cache, else 0 */
@@ -68,8 +68,6 @@ static void count_layers(const gp_job *job, machine *m) {
         m->experts += layers * (double)layer->expert_params;
         m->dense += layers * (double)(layer->params - layer->expert_params);
         if (layer->expert_params > 0) m->expert_layers += layers;
-        if (layer->cache_keys > 0 && layer->kind.attention != GP_ATTENTION_COMPRESSED)
-            m->query_width += layers * head_width(&layer->kind);
     }
     int64_t ways = gp_known(job, GP_FIELD_ATTENTION_DP) ? gp_whole(job, GP_FIELD_ATTENTION_DP) : 1;
     m->attention_ways = (double)(ways < m->layout->tp ? ways : m->layout->tp);
@@ -134,6 +132,21 @@ static double link_bytes_per_s(const gp_job *job, const gp_gpu_row *row) {
     return own > 0 ? own : pcie_bytes_per_s;
 }
 
+/* Tensor parallelism over more GPUs than the job says a machine has goes over the network: 400 Gbit/s for each GPU of
+ * machines with eight, 100 Gbit/s for smaller ones, and 30 us more (github.com/NVIDIA/nccl-tests, all_reduce_perf of few
+ * bytes over two nodes). The trays of a GB200 are one NVLink domain of 72. */
+static void set_network(const gp_job *job, const gp_gpu_row *row, machine *m) {
+    const double fabric_bytes_per_s = 50e9, ethernet_bytes_per_s = 12.5e9, hop_s = 30e-6;
+    const int64_t fabric_gpus = 8, domain_gpus = 72;
+    if (gp_origin_of(job, GP_FIELD_PER_NODE) != GP_GIVEN) return;
+    int64_t near = gp_whole(job, GP_FIELD_PER_NODE);
+    double network = near >= fabric_gpus ? fabric_bytes_per_s : ethernet_bytes_per_s;
+    if (strncmp(row->name, "GB", 2) == 0 && near < domain_gpus) near = domain_gpus;
+    if (m->layout->tp <= near) return;
+    m->link_bytes_per_s = fmin(m->link_bytes_per_s, network);
+    m->hop_s = hop_s;
+}
+
 /* Tokens of a context up to which a step is one graph. vLLM 0.4.2 launches steps beyond 8192 tokens (its
  * max_seq_len_to_capture) kernel by kernel, 0.6.3 does not (qwen.readthedocs.io, benchmarks of Qwen2 and Qwen2.5). */
 static double captured_tokens(const gp_job *job, const gp_recipe *recipe) {
@@ -160,6 +173,7 @@ static bool describe(const gp_job *job, const gp_model *model, const gp_layout *
     m->half_flops = peak_of(row, GP_SPEED_16);
     m->half_gain = strncmp(row->name, "GeForce", 7) == 0 ? 2 : 1;
     m->link_bytes_per_s = link_bytes_per_s(job, row);
+    set_network(job, row, m);
     m->captured_tokens = captured_tokens(job, recipe);
     m->pass_tokens = m->engine->pass_tokens;
     if (m->pass_tokens > 0 && gp_known(job, GP_FIELD_UBATCH)) m->pass_tokens = (double)gp_whole(job, GP_FIELD_UBATCH);
@@ -263,7 +277,7 @@ static double reduce_seconds(const machine *m, double passes, double tokens) {
     const double link_share = 0.7, each_layer = 2, element_bytes = 2;
     if (m->ranks <= 1) return 0;
     double moved = 2 * (m->ranks - 1) / m->ranks * tokens * (double)m->model->shape.hidden * element_bytes;
-    return each_layer * m->layers * (passes * m->engine->reduce_s + moved / (m->link_bytes_per_s * link_share));
+    return each_layer * m->layers * (passes * (m->engine->reduce_s + m->hop_s) + moved / (m->link_bytes_per_s * link_share));
 }
 
 /* One decode step of `batch` sequences of one replica. A host that launches every kernel hides the device's work, or is
@@ -302,8 +316,22 @@ static gp_timed step_of(const machine *m, double batch, double context) {
     return result;
 }
 
-/* Reading `tokens` of prompts, in passes as large as the engine makes them. Pipeline stages overlap the passes. */
-static gp_timed prompt_of(const machine *m, double tokens) {
+/* FLOP of causal attention over a sequence, of which windows see but the last tokens. */
+static double attention_flop(const gp_model *model, double tokens) {
+    double flop = compressed_flop(model, tokens);
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer *layer = &model->kinds[i];
+        if (layer->cache_keys == 0 || layer->kind.attention == GP_ATTENTION_COMPRESSED) continue;
+        double seen = layer->window > 0 ? fmin(tokens, (double)layer->window) : tokens;
+        double pairs = seen * (2 * tokens - seen); /* twice as many as are seen */
+        flop += 2 * (double)model->kind_layers[i] * head_width(&layer->kind) * pairs;
+    }
+    return flop;
+}
+
+/* Reading `tokens` of prompts that are `length` long, in passes as large as the engine makes them. Pipeline stages overlap
+ * the passes. */
+static gp_timed prompt_of(const machine *m, double tokens, double length) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
     double pass = m->pass_tokens > 0 ? fmin(tokens, m->pass_tokens) : tokens;
@@ -319,10 +347,10 @@ static gp_timed prompt_of(const machine *m, double tokens) {
     parts.pass_bytes = (sent * (m->dense_bytes + unpacked) + used * (m->expert_bytes + unpacked)) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
-    double attention_flop = 2 * m->query_width * tokens * tokens + compressed_flop(m->model, tokens);
-    parts.attention_flop = (1 - m->host.attention) * attention_flop / m->ranks;
+    double attention = attention_flop(m->model, length) * tokens / length;
+    parts.attention_flop = (1 - m->host.attention) * attention / m->ranks;
     parts.host_s = parts.passes * host_seconds(m, pass, parts.flops) +
-                   m->host.attention * attention_flop / m->host.attention_flops;
+                   m->host.attention * attention / m->host.attention_flops;
     parts.attention_flops = m->half_flops * engine->attention_share;
     parts.reduce_s = reduce_seconds(m, parts.passes, tokens);
     if (m->pass_tokens > 0 && stages > 1 && parts.passes > 1)
@@ -380,7 +408,7 @@ static double shared_seconds(const machine *m, double prompt, double prompt_s, d
     double tokens = m->layout->recipe.batched_tokens;
     *full_s = prompt_s;
     if (!m->engine->server || !(tokens > 0) || !(prompt > 0)) return prompt_s;
-    *full_s = prompt_of(m, tokens).value;
+    *full_s = prompt_of(m, tokens, fmin(prompt, tokens)).value;
     return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
 }
 
@@ -417,7 +445,7 @@ static void serve(const machine *m, const traffic *load, gp_serving *serving) {
     serving->decode.value = gp_decode_per_second(serving->alone.value, m->tokens_per_step, &serving->decode.why);
     serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
     if (load->prompt >= 1) {
-        serving->prompt = prompt_of(m, load->computed);
+        serving->prompt = prompt_of(m, load->computed, load->computed);
         serving->prefill.value = gp_prefill_per_second(load->prompt, serving->prompt.value, &serving->prefill.why);
         serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
     }

@@ -138,3 +138,19 @@ test("types repacked for the host are those of the experts alone", () => {
   assert.equal(bytes[0], bytes[1]);
   assert.ok(Math.abs(bytes[0] / (17.328 * 2 ** 30) - 1) < 0.08, `${bytes[0]}`);
 });
+
+test("a prompt longer than the window is read sooner than one of which all is seen", () => {
+  for (const engine of ["vllm", "llama.cpp", "transformers"]) {
+    const [short, windowed, whole] = planAll([["v0.1", 4096], ["v0.1", 32768], ["v0.3", 32768]].map(([version, prompt]) =>
+      job(engine, { prompt, output: 64 }, { gpu: "H100", count: 1 }, `mistralai/Mistral-7B-${version}`)));
+    assert.ok(windowed.time.prefill_tok_s > 1.05 * whole.time.prefill_tok_s, engine);
+    assert.ok(windowed.time.prefill_tok_s < 1.5 * short.time.prefill_tok_s, engine);
+  }
+});
+
+test("tensor parallelism over several machines is slower than within one", () => {
+  const [one, two, eight] = planAll([8, 4, 1].map((per_node) =>
+    job("vllm", { tp: 8 }, { gpu: "H100", count: 8, per_node }, "meta-llama/Llama-3.1-70B")));
+  assert.ok(two.time.decode_tok_s < 0.8 * one.time.decode_tok_s, `${two.time.decode_tok_s} ${one.time.decode_tok_s}`);
+  assert.ok(eight.time.decode_tok_s <= two.time.decode_tok_s);
+});
