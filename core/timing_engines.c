@@ -20,11 +20,12 @@ enum {
 
 static const gp_engine_speed speeds[ROWS] = {
     /* As below, but a step is launched as one graph: 157 tokens/s of an 8B model in Q4_0 on an RTX 3090
-     * (github.com/ggml-org/llama.cpp, pull request 15802, September 2025). */
+     * (github.com/ggml-org/llama.cpp, pull request 15802, September 2025); prompts are multiplied with packed weights on
+     * 8-bit tensor cores, not unpacked first (pull requests 7676 and 8062, June 2024). */
     [LLAMA_CPP] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
                    .layer_s = US(28), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
-                   .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.19, .pass_layer_s = US(666),
-                   .unpack_bytes = 6.6, .duty = 1, .pass_tokens = 512, .half_accumulate = true,
+                   .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.4, .pass_layer_s = US(80),
+                   .duty = 1, .pass_tokens = 512, .half_accumulate = true,
                    .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
                    .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 144}},
     /* One kernel per operation, matrix-vector products that no longer gain above 1.4 TB/s; prompts in micro-batches. */
