@@ -27,7 +27,7 @@ static const gp_engine_speed speeds[ROWS] = {
                    .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.4, .pass_layer_s = US(80),
                    .duty = 1, .pass_tokens = 512, .half_accumulate = true,
                    .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
-                   .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 144}},
+                   .rate = {[GP_SPEED_GGUF] = 95}},
     /* One kernel per operation, matrix-vector products that no longer gain above 1.4 TB/s; prompts in micro-batches. */
     [LLAMA_CPP_EARLY] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
                    .layer_s = US(85), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
