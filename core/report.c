@@ -265,10 +265,11 @@ void gp_report_plan(gp_writer *writer, const gp_plan *plan, gp_detail detail, co
     if (!brief) write_hardware(writer, plan, detail);
     write_parallel(writer, plan);
     gp_report_memory(writer, plan, detail);
-    if (!gp_is_training(&plan->job)) write_cache(writer, plan);
+    bool training = gp_is_training(&plan->job);
+    if (!training) write_cache(writer, plan);
     if (!brief) write_file(writer, plan);
     write_time(writer, &plan->time);
-    write_serving(writer, &plan->serving, &plan->curve, detail);
+    if (!training) write_serving(writer, &plan->serving, &plan->curve, detail);
     gp_report_diagnostics(writer, "warnings", &plan->diagnostics, GP_SEVERITY_WARNING);
     if (brief) return;
     write_waterfall(writer, plan);
