@@ -14,7 +14,8 @@ WASM_FEATURES := -mbulk-memory -mnontrapping-fptoint -msign-ext
 WASM_COMPILE = $(EMCC) $(LANGUAGE) $(WASM_FEATURES) -Icore -I$(B)/generated -isystem $(CJSON) -DNDEBUG
 # What the page starts with is downloaded by everyone, so it is small (-Oz), but for the few files that take most of
 #   the time. The full module is not waited for, so it is fast.
-WASM_HOT := core/quantity.c core/ledger.c core/formula.c core/layout.c core/tape.c wasm/short_text.c
+WASM_HOT := core/quantity.c core/ledger.c core/ledger_training.c core/recipe_training.c core/formula.c core/formulas_state.c \
+	core/layout.c core/tape.c core/writer.c wasm/short_text.c
 
 # STANDALONE_WASM, --no-entry: no JavaScript of the toolchain, only our exports.
 # emmalloc: the smallest allocator of the toolchain.

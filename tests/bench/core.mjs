@@ -50,11 +50,13 @@ function rowsOf() {
   return [...worked, ...others];
 }
 
-/** [[brief, figures, full], …] of the native program. */
-function nativeTimes(file) {
+/** Times of the native program for one row, which is asked right before the modules are: what slows the one slows all. */
+function nativeTimes(row, file) {
+  writeFileSync(file, `${JSON.stringify(row)}\n`);
   const { stdout, stderr, status } = spawnSync("build/bench_core", [file], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
-  return stdout.trim().split("\n").map((line) => line.trim().split(/\s+/, 3).map(Number));
+  const [brief, figures, full] = stdout.trim().split(/\s+/, 3).map(Number);
+  return { brief, figures, full };
 }
 
 /** Lines of `gpuplan batch --brief` for a second of the processor, the best of several runs. */
@@ -70,8 +72,7 @@ function batchRate(file) {
 
 const rows = rowsOf();
 const folder = mkdtempSync(path.join(tmpdir(), "gpuplan-bench-"));
-const rowFile = path.join(folder, "rows.jsonl"), lineFile = path.join(folder, "lines.jsonl");
-writeFileSync(rowFile, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+const rowFile = path.join(folder, "row.jsonl"), lineFile = path.join(folder, "lines.jsonl");
 writeFileSync(lineFile, Array.from({ length: BATCH_LINES }, (_, i) => `${requestOf(rows[i % rows.length].job)}\n`).join(""));
 /* The page shows its first figures without the texts behind them, which the first view's module cannot tell. */
 const modules = [
@@ -103,11 +104,11 @@ async function ratioCell({ wasm, details }, job, native) {
 console.log(`Microseconds, and how many times the native ones. Targets: brief ${BRIEF_US}, full ${FULL_US}, WebAssembly ${RATIO} times; ! = missed.`);
 console.log("     native      full module    first view");
 console.log(" brief  full   brief   full   brief figures");
-for (const [index, [brief, figures, full]] of nativeTimes(rowFile).entries()) {
-  const { name, job } = rows[index];
+for (const row of rows) {
+  const native = nativeTimes(row, rowFile);
   const ratios = [];
-  for (const module of modules) ratios.push(await ratioCell(module, job, { brief, figures, full }));
-  console.log(`${cell(brief, BRIEF_US, 6)}${cell(full, FULL_US, 6)}  ${ratios.join("  ")}   ${name}`);
+  for (const module of modules) ratios.push(await ratioCell(module, row.job, native));
+  console.log(`${cell(native.brief, BRIEF_US, 6)}${cell(native.full, FULL_US, 6)}  ${ratios.join("  ")}   ${row.name}`);
 }
 const rate = Math.round(batchRate(lineFile));
 targets++;
