@@ -47,8 +47,7 @@ static double limited(double rate, double limit) {
 static double peak_of(const gp_gpu_row *row, gp_speed_format format) {
     const gp_gpu_speed *speed = gp_catalog_gpu_speed(row);
     double plain = speed->bf16_flops > 0 ? speed->bf16_flops : speed->fp16_flops;
-    bool narrow = format == GP_SPEED_FP8 || format == GP_SPEED_FP4;
-    if (!narrow || !(speed->fp8_flops > 0)) return plain;
+    if ((format != GP_SPEED_FP8 && format != GP_SPEED_FP4) || !(speed->fp8_flops > 0)) return plain;
     return format == GP_SPEED_FP4 && row->fp4 ? 2 * speed->fp8_flops : speed->fp8_flops;
 }
 
@@ -124,11 +123,10 @@ static void set_draft(const gp_job *job, machine *m) {
 
 /* Per GPU and direction: the link that is stated, else the GPU's own, else what PCIe 4.0 x16 gives in practice. */
 static double link_bytes_per_s(const gp_job *job, const gp_gpu_row *row) {
-    const double pcie_bytes_per_s = 25e9;
+    const double pcie_bytes_per_s = 25e9, own = gp_catalog_gpu_speed(row)->nvlink_bytes_per_s;
     const char *stated = gp_known(job, GP_FIELD_INTERCONNECT) ? job->settings[GP_FIELD_INTERCONNECT].text : NULL;
     const gp_link_row *link = stated != NULL ? gp_catalog_find_link(stated) : NULL;
     if (link != NULL) return link->bytes_per_s;
-    double own = gp_catalog_gpu_speed(row)->nvlink_bytes_per_s;
     return own > 0 ? own : pcie_bytes_per_s;
 }
 
