@@ -34,7 +34,8 @@ enum {
     PER_NORM = 1 << 0,  /* once per norm of the layer */
     CORE = 1 << 1,      /* dropped when the attention core is recomputed (Megatron's selective) */
     OPS = 1 << 2,       /* also kept by the per-operator policy: every other matrix product and the attention output */
-    OPS_ONLY = 1 << 3   /* kept by that policy only: outputs and inputs that backward itself would not need */
+    OPS_ONLY = 1 << 3,  /* kept by that policy only: outputs and inputs that backward itself would not need */
+    NORMS = 1 << 4, ACTIVATION = 1 << 5, FEED_FORWARD = 1 << 6, ATTENTION = 1 << 7 /* GP_PART_*, in bits from 4 on */
 };
 
 typedef struct {
@@ -51,28 +52,28 @@ typedef struct {
 static const tensor tensors[] = {
     /* Norms: input, statistics, normalised value, and the output, which the next matrix products keep. */
     {WIDTH_HIDDEN, {2, 4, 4}, FUSED, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 2}, FUSED | INPUTS, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, FUSED | INPUTS, PER_NORM | NORMS},
     {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_TOKEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | RMS_NORM | TRAINED, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | INPUTS, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | INPUTS, PER_NORM | NORMS},
     {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM | MEAN_INPUT, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | LAYER_NORM, PER_NORM},
     {WIDTH_TOKEN, {8, 8, 8}, EAGER | LAYER_NORM, PER_NORM},
-    {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | INPUTS, PER_NORM},
+    {WIDTH_HIDDEN, {2, 4, 2}, EAGER | LAYER_NORM | INPUTS, PER_NORM | NORMS},
     /* Attention: queries, keys, values, output. */
-    {WIDTH_QUERY, {2, 4, 2}, 0, OPS},
-    {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, 0},
-    {WIDTH_VALUE, {2, 4, 2}, NATIVE_GQA, OPS},
-    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, 0},
-    {WIDTH_OUTPUT, {2, 4, 2}, EXPANDED, 0},
+    {WIDTH_QUERY, {2, 4, 2}, 0, OPS | ATTENTION},
+    {WIDTH_KV, {2, 4, 2}, NATIVE_GQA, ATTENTION},
+    {WIDTH_VALUE, {2, 4, 2}, NATIVE_GQA, OPS | ATTENTION},
+    {WIDTH_QUERY, {2, 4, 2}, EXPANDED, ATTENTION},
+    {WIDTH_OUTPUT, {2, 4, 2}, EXPANDED, ATTENTION},
     {WIDTH_VALUE, {2, 4, 2}, EXPANDED, OPS | OPS_ONLY},
-    {WIDTH_OUTPUT, {2, 4, 2}, FLASH, OPS},
-    {WIDTH_OUTPUT, {2, 4, 2}, SCORES | INPUTS, OPS},
-    {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS},
-    {WIDTH_OUTPUT, {2, 4, 2}, FLASH | CONTEXT, 0},
-    {WIDTH_QUERY, {2, 4, 2}, FUSED_QKV, 0},
-    {WIDTH_KV, {2, 4, 2}, FUSED_QKV, 0},
+    {WIDTH_OUTPUT, {2, 4, 2}, FLASH, OPS | ATTENTION},
+    {WIDTH_OUTPUT, {2, 4, 2}, SCORES | INPUTS, OPS | ATTENTION},
+    {WIDTH_HEADS, {4, 4, 4}, FLASH, OPS | ATTENTION},
+    {WIDTH_OUTPUT, {2, 4, 2}, FLASH | CONTEXT, ATTENTION},
+    {WIDTH_QUERY, {2, 4, 2}, FUSED_QKV, ATTENTION},
+    {WIDTH_KV, {2, 4, 2}, FUSED_QKV, ATTENTION},
     /* 8-bit products without a compiler (github.com/pytorch/ao torchao/float8/float8_scaling_utils.py): of each input
      * the scaled copy in 16 bits, which the clamp keeps, and the 8-bit one. Five of them have the hidden width. */
     {WIDTH_HIDDEN, {15, 15, 15}, WIDE_CASTS, OPS},
@@ -86,11 +87,11 @@ static const tensor tensors[] = {
     {WIDTH_FFN, {4, 8, 4}, SCALED | GATED, 0},
     {WIDTH_FFN, {2, 4, 2}, SCALED | PLAIN, 0},
     /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
-    {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE},
-    {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE},
-    {WIDTH_SCORES, {2, 4, 6}, SCORES | EAGER | LAYER_NORM, CORE},
-    {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT | LAYER_NORM, CORE},
-    {WIDTH_SCORES, {1, 5, 1}, SCORES | DROPOUT | RMS_NORM, CORE},
+    {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE | ATTENTION},
+    {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE | ATTENTION},
+    {WIDTH_SCORES, {2, 4, 6}, SCORES | EAGER | LAYER_NORM, CORE | ATTENTION},
+    {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT | LAYER_NORM, CORE | ATTENTION},
+    {WIDTH_SCORES, {1, 5, 1}, SCORES | DROPOUT | RMS_NORM, CORE | ATTENTION},
     /* Norms over the heads of queries and keys. */
     {WIDTH_QUERY, {2, 4, 2}, QK_NORM | FUSED, 0},
     {WIDTH_KV, {2, 4, 2}, QK_NORM | FUSED, 0},
@@ -105,9 +106,9 @@ static const tensor tensors[] = {
     /* Experts: tokens in the experts' order and their outputs before they are put back; per expert the router's logits
      * and, fused, the map of choices (Megatron-LM core/transformer/moe). Eager (transformers modeling_mixtral.py), the
      * outputs also weighted, and per choice its indices and weights. */
-    {WIDTH_ROUTED, {2, 4, 2}, INPUTS, 0},
-    {WIDTH_ROUTED, {2, 4, 2}, 0, OPS},
-    {WIDTH_ROUTED, {2, 4, 2}, EAGER, 0},
+    {WIDTH_ROUTED, {2, 4, 2}, INPUTS, FEED_FORWARD},
+    {WIDTH_ROUTED, {2, 4, 2}, 0, OPS | FEED_FORWARD},
+    {WIDTH_ROUTED, {2, 4, 2}, EAGER, FEED_FORWARD},
     {WIDTH_EXPERTS, {12, 12, 12}, FUSED, 0},
     {WIDTH_EXPERTS, {4, 4, 4}, EAGER, 0},
     {WIDTH_CHOICES, {30, 32, 30}, EAGER, 0},
@@ -115,13 +116,13 @@ static const tensor tensors[] = {
     /* Recurrent layers: their projections, convolutions and gated outputs. */
     {WIDTH_MIXER, {2, 4, 2}, 0, OPS},
     /* Feed-forward: gate, its activation (a separate operator unless fused), up, and the product. */
-    {WIDTH_FFN, {2, 4, 2}, GATED, OPS},
-    {WIDTH_FFN, {2, 4, 2}, GATED, 0},
-    {WIDTH_FFN, {2, 4, 2}, GATED | EAGER, 0},
-    {WIDTH_FFN, {2, 4, 2}, GATED | INPUTS, 0},
-    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS},
-    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | INPUTS, 0},
-    {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS},
+    {WIDTH_FFN, {2, 4, 2}, GATED, OPS | FEED_FORWARD},
+    {WIDTH_FFN, {2, 4, 2}, GATED, FEED_FORWARD},
+    {WIDTH_FFN, {2, 4, 2}, GATED | EAGER, ACTIVATION | FEED_FORWARD},
+    {WIDTH_FFN, {2, 4, 2}, GATED | INPUTS, ACTIVATION | FEED_FORWARD},
+    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS | FEED_FORWARD},
+    {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | INPUTS, ACTIVATION | FEED_FORWARD},
+    {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS | FEED_FORWARD},
     /* Dropout after attention and after the feed-forward block of GPT layers: one byte of mask each. */
     {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT | LAYER_NORM, 0},
     /* The per-operator policy: the layer's input and the output of the last matrix product. */
@@ -271,7 +272,7 @@ static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, cons
     set_widths(shape, kind, layout, widths);
     unsigned conditions = conditions_of(job, shape, layout);
     double norms = shape->norms_per_layer > 0 ? shape->norms_per_layer : 0;
-    double all = 0, core = 0, ops = 0;
+    double all = 0, core = 0, ops = 0, parts = 0;
     for (int i = 0; i < TENSOR_COUNT; i++) {
         const tensor *row = &tensors[i];
         if ((row->when & ~conditions) != 0) continue;
@@ -281,6 +282,7 @@ static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, cons
         if ((row->policy & OPS_ONLY) != 0) continue;
         all += bytes;
         if ((row->policy & CORE) != 0) core += bytes;
+        if ((row->policy & recipe->recomputed_parts * NORMS) != 0) parts += bytes;
     }
     double adapters = gp_is_adapter(job) && recipe->plain_adapter ? adapter_bytes(job, kind, recipe, widths) : 0;
     gp_layer_bytes layer = {.live = all + adapters};
@@ -290,6 +292,7 @@ static gp_layer_bytes layer_bytes(const gp_job *job, const gp_model *model, cons
     layer.kept = layer.live;
     if (recipe->recompute == GP_RECOMPUTE_FULL) layer.kept = recipe->checkpoints_on_host ? 0 : layer.checkpoint;
     if (recipe->recompute == GP_RECOMPUTE_SELECTIVE) layer.kept = recipe->core_only ? layer.live - core : ops + adapters;
+    layer.kept = fmax(0, layer.kept - parts);
     return layer;
 }
 

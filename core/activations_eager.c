@@ -295,6 +295,7 @@ bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step
     result->saved = tape.saved;
     memcpy(result->saved_by, tape.saved_by, sizeof result->saved_by);
     gp_tape_reset_peak(&tape);
+    if (!of->whole_logits && !of->frozen) gp_tape_add_gradient(&tape, gp_mul3(r.vocab, r.hidden, (uint64_t)of->stored));
     if (of->recomputes)
         backward_recomputed(&r, last, nodes);
     else

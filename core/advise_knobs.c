@@ -33,9 +33,10 @@ static bool measure(gp_draft *draft, gp_plan *outlook) {
     return true;
 }
 
+/* A millionth of the peak is less than a report shows. */
 static bool is_worth_it(const gp_plan *plan, const gp_knob_row *row, const gp_knob *knob) {
     if (row->uses_room) return knob->verdict_after != GP_NO && knob->saves_bytes <= 0;
-    return knob->saves_bytes > 0 || knob->verdict_after < plan->verdict;
+    return knob->saves_bytes > (int64_t)(plan->peak.bytes / 1000000) || knob->verdict_after < plan->verdict;
 }
 
 /* Makes the knob of a row as the plan's next one; false when it has no meaning or no use. */

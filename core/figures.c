@@ -98,6 +98,18 @@ static void fill_step(gp_plan *plan) {
     plan->time.tokens_per_s_per_gpu = plan->time.tokens_per_s / gpus;
 }
 
+/* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
+ * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). A slot is
+ * a forward and a backward pass, of which the gradients of weights are a third: a schedule that puts these into the gaps
+ * leaves a third of them, P - 1 (ZB-H1: Qi et al. 2024, arXiv:2401.10241, section 2.2) or P - 2 (DualPipe: DeepSeek-AI
+ * 2024, arXiv:2412.19437, table 2), or none. */
+static double bubble_of(const gp_job *job, const gp_layout *layout) {
+    double stages = (double)layout->pp, batches = (double)layout->grad_accum * (double)layout->vpp;
+    bool fills = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_H1);
+    double idle = layout->level ? 0 : layout->both_ways ? (stages - 2) / 3 : fills ? (stages - 1) / 3 : stages - 1;
+    return idle / (batches + idle);
+}
+
 void gp_figures_time(gp_plan *plan) {
     const gp_job *job = &plan->job;
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
@@ -108,10 +120,7 @@ void gp_figures_time(gp_plan *plan) {
         return;
     }
     if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);
-    /* Of a pipeline's time, (P - 1) of (M + P - 1) slots are idle (Huang et al. 2019, arXiv:1811.06965, section 2.3);
-     * v chunks per GPU count as v times the micro-batches (Narayanan et al. 2021, arXiv:2104.04473, section 2.2). */
-    double stages = (double)plan->layout.pp, batches = (double)plan->layout.grad_accum * (double)plan->layout.vpp;
-    if (plan->layout.pp > 1 && !plan->layout.level) plan->time.bubble = (stages - 1) / (batches + stages - 1);
+    if (plan->layout.pp > 1) plan->time.bubble = bubble_of(job, &plan->layout);
     if (gp_known(job, GP_FIELD_TEXTBOOK_SPEEDUP))
         plan->time.efficiency = gp_real(job, GP_FIELD_TEXTBOOK_SPEEDUP) / (double)plan->layout.gpus;
 }

@@ -41,6 +41,7 @@ static void read_training(const gp_job *job, gp_layout *layout) {
     layout->cp = degree(job, GP_FIELD_CP, 1);
     layout->all_in_flight = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
     layout->level = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
+    layout->both_ways = layout->pp > 1 && gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_DUALPIPE);
     layout->ep = degree(job, GP_FIELD_EP, 1);
     layout->zero = gp_known(job, GP_FIELD_ZERO) ? (int)gp_whole(job, GP_FIELD_ZERO) : 0;
     layout->sequence_parallel =
@@ -355,11 +356,13 @@ static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t w
 /* 1F1B: stage i starts p - i micro-batches before its first backward pass. Interleaved with v chunks per rank:
  * 2 (p - i - 1) + (v - 1) p + 1 chunks (Narayanan et al. 2021, arXiv:2104.04473, section 2.2, and its schedule in
  * Megatron-LM core/pipeline_parallel/schedules.py). GPipe (Huang et al. 2019, arXiv:1811.06965, section 2.3) holds them
- * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first. */
+ * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first,
+ * DualPipe (DeepSeek-AI 2024, arXiv:2412.19437, table 2) one more than there are stages. */
 static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
     int64_t p = layout->pp, v = layout->vpp, total = product(layout->grad_accum, v);
     if (layout->device_map) return 1;
     if (layout->all_in_flight) return total;
+    if (layout->both_ways) return (p + 1) * v < total ? (p + 1) * v : total;
     int64_t held = layout->level ? p * v : v == 1 ? p - stage : 2 * (p - stage - 1) + (v - 1) * p + 1;
     return held < total ? held : total;
 }
@@ -402,14 +405,32 @@ static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *
         share->other_params = gp_add(share->other_params, gp_div_ceil(model->mtp_params, ways));
 }
 
+/* The other stage of a GPU in a pipeline that runs both ways. */
+static void add_mirror(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    gp_stage_share other = {.index = layout->pp - 1 - share->index, .first = share->last, .last = share->first};
+    other.layers = gp_layout_layers(model, layout, other.index, &other.first_layer);
+    add_layers(job, model, layout, &other);
+    add_ends(job, model, layout, &other);
+    share->copies = 2;
+    share->first = share->last = share->first || share->last;
+    share->linear_params = gp_add(share->linear_params, other.linear_params);
+    share->other_params = gp_add(share->other_params, other.other_params);
+    share->embedding_params = gp_add(share->embedding_params, other.embedding_params);
+    share->head_params = gp_add(share->head_params, other.head_params);
+    share->expert_params = gp_add(share->expert_params, other.expert_params);
+    share->adapter_params = gp_add(share->adapter_params, other.adapter_params);
+    if (other.layer_params > share->layer_params) share->layer_params = other.layer_params;
+}
+
 void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
                      gp_stage_share *share) {
-    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / layout->pp};
+    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / layout->pp, .copies = 1};
     share->layers = gp_layout_layers(model, layout, index, &share->first_layer);
     share->first = index == 0;
     share->last = index == layout->pp - 1;
     add_layers(job, model, layout, share);
     add_ends(job, model, layout, share);
+    if (layout->both_ways) add_mirror(job, model, layout, share);
     share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->tp));
     share->in_flight = chunks_in_flight(layout, index);
 }

@@ -18,6 +18,7 @@ typedef struct {
     uint16_t split[GP_SPLIT_STAGES];
     bool all_in_flight;          /* every micro-batch runs forward before any runs backward (GPipe) */
     bool level;                  /* every stage holds as many micro-batches as the first (zero-bubble V) */
+    bool both_ways;              /* micro-batches run from either end: a GPU holds a stage and its mirror (DualPipe) */
     bool device_map;             /* the layers of one copy lie on all GPUs, which work one after the other */
     bool balances;               /* the job leaves the split to the planner (balance.h) */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
@@ -27,6 +28,7 @@ typedef struct {
  * both ends hold are counted on each end. */
 typedef struct {
     int64_t index, layers, first_layer;
+    int64_t copies;              /* stages of so many layers that a GPU holds: 2 when the pipeline runs both ways */
     int64_t gpus;                /* GPUs that hold this stage: gpus / pp */
     bool first, last;
     uint64_t linear_params;      /* matrices of its layers, per GPU */

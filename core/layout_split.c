@@ -33,7 +33,7 @@ void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *l
     int64_t choice = gp_known(job, GP_FIELD_PP_LAYERS) ? gp_whole(job, GP_FIELD_PP_LAYERS) : GP_CHOICE_PP_LAYERS_EVEN;
     if (choice == GP_CHOICE_PP_LAYERS_EVEN) return;
     if (choice == GP_CHOICE_PP_LAYERS_BALANCE) {
-        layout->balances = layout->pp > 1 && layout->pp <= GP_SPLIT_STAGES && layers <= UINT16_MAX && layers >= layout->pp;
+        layout->balances = layout->pp > 1 && !layout->both_ways && layout->pp <= GP_SPLIT_STAGES && layers <= UINT16_MAX && layers >= layout->pp;
         return;
     }
     const char *text = job->settings[GP_FIELD_PP_LAYERS].text;

@@ -114,8 +114,8 @@ static gp_amount optimizer_amount(const gp_job *job, const gp_model *model, cons
     if (recipe->factored_optimizer) {
         double ends = (double)(model->shape.vocab + model->shape.hidden);
         double tables = (s->share->embedding_params > 0 ? 1 : 0) + (s->share->head_params > 0 ? 1 : 0);
-        double layers = (double)s->share->layers;
-        return gp_optimizer_factored_amount(layers, rows_and_columns(model, s->share) / layers, ends * tables, shards);
+        double layers = (double)s->share->layers, each = rows_and_columns(model, s->share) / layers;
+        return gp_optimizer_factored_amount(layers * (double)s->share->copies, each, ends * tables, shards);
     }
     /* Muon leaves embeddings, head and norms to Adam. */
     return gp_optimizer_amount(s->matrix_params, bytes, other, muon ? 2 * bytes : bytes, shards);
@@ -233,7 +233,7 @@ static void add_gradient_dummies(const states *s, gp_stage_ledger *ledger) {
     /* All experts of a layer have the same shapes. */
     uint64_t experts = s->share->expert_params;
     double same = s->share->local_experts > 0 ? (double)experts / (double)s->share->local_experts : 0;
-    double layer = ((double)(s->share->linear_params - experts) + same) / (double)s->share->layers;
+    double layer = ((double)(s->share->linear_params - experts) + same) / (double)(s->share->layers * s->share->copies);
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | LOSS | REDUCE | FORWARD,
                      gp_gradient_dummies_amount(layer + (double)s->share->head_params, 2), spread_buffers);
 }
@@ -302,19 +302,33 @@ static void add_activations(const gp_job *job, const gp_model *model, const gp_l
     ledger->saved_bytes = amount.bytes;
 }
 
+/* Liger's chunk of logits is about as large as all hidden states, a power of two of tokens
+ * (github.com/linkedin/Liger-Kernel ops/fused_linear_cross_entropy.py). */
+static double loss_chunks(const gp_recipe *recipe, double tokens, double vocab, double hidden) {
+    if (recipe->loss == GP_LOSS_CHUNKED) return recipe->loss_chunks;
+    if (recipe->loss != GP_LOSS_LIGER) return 1;
+    double least = tokens / ceil(vocab / hidden), chunk = 1;
+    while (chunk < least) chunk *= 2;
+    return fmax(1, tokens / chunk);
+}
+
 /* The vocabulary is divided by tensor parallelism together with the output matrix. */
-static void add_logits(const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
+static void add_logits(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
     const double kept_bytes = 4;
     if (!ledger->share.last) return;
     double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
     double vocab = (double)model->shape.vocab, tp = (double)layout->tp;
-    double chunks = recipe->loss == GP_LOSS_CHUNKED ? 8 : 1;
+    double hidden = (double)model->shape.hidden, chunks = loss_chunks(recipe, tokens, vocab, hidden);
     gp_amount amount = gp_logits_amount(tokens, vocab, recipe->logit_bytes, tp, chunks);
-    gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
+    if (recipe->loss != GP_LOSS_CUT) gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
+    if (recipe->loss == GP_LOSS_LIGER && !gp_is_adapter(job))
+        gp_ledger_append(ledger, GP_ITEM_GRADIENTS, LOSS,
+                         gp_gradients_amount(vocab * hidden / tp, recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4, 1),
+                         spread_logits);
     if (layout->sequence_parallel && layout->tp > 1)
         gp_ledger_append(ledger, GP_ITEM_WORKSPACE, LOSS,
-                         gp_gathered_sequence_amount(tokens, (double)model->shape.hidden, recipe->activation_bytes),
+                         gp_gathered_sequence_amount(tokens, hidden, recipe->activation_bytes),
                          spread_activations);
     double kept = recipe->loss == GP_LOSS_FULL ? tokens * vocab * kept_bytes / tp : 0;
     ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
@@ -400,6 +414,6 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
         gp_ledger_replay(&step, model, layout, made ? params : 0, ledger);
     else
         add_activations(job, model, layout, ledger);
-    if (!replayed || layout->recipe.loss != GP_LOSS_FULL) add_logits(model, layout, ledger);
+    if (!replayed || layout->recipe.loss != GP_LOSS_FULL) add_logits(job, model, layout, ledger);
     add_overhead(layout, ledger);
 }

@@ -43,7 +43,15 @@ typedef struct {
 } gp_framework;
 
 typedef enum { GP_RECOMPUTE_NONE, GP_RECOMPUTE_SELECTIVE, GP_RECOMPUTE_FULL, GP_RECOMPUTE_PARTIAL } gp_recompute;
-typedef enum { GP_LOSS_FULL, GP_LOSS_CHUNKED, GP_LOSS_FUSED } gp_loss;
+/* Parts of a layer that are computed again where a job names some (GP_RECOMPUTE_PARTIAL, or Megatron's modules). */
+enum {
+    GP_PART_NORMS = 1 << 0, GP_PART_ACTIVATION = 1 << 1, GP_PART_FEED_FORWARD = 1 << 2, GP_PART_ATTENTION = 1 << 3
+};
+typedef enum {
+    GP_LOSS_FULL, GP_LOSS_CHUNKED, GP_LOSS_FUSED,
+    GP_LOSS_LIGER, /* in chunks, which give their gradients, that of the output matrix among them, as forward runs */
+    GP_LOSS_CUT    /* no logits outside a kernel's blocks */
+} gp_loss;
 typedef enum {
     GP_ENGINE_PAGED,       /* servers with a block-wise cache: vLLM, SGLang, TensorRT-LLM, TGI, LMDeploy */
     GP_ENGINE_LLAMA_CPP,
@@ -93,12 +101,14 @@ typedef struct {
     double logit_bytes;                  /* per logit around the loss */
     gp_recompute recompute;
     int64_t recomputed_layers;           /* of a stage, where recomputation stops after some; 0 = all */
+    unsigned recomputed_parts;           /* GP_PART_* */
     bool checkpoints_on_host;            /* what recomputation starts from is moved to the host */
     bool wide_casts;                     /* 8-bit products without a compiler: each keeps the casts of its input */
     bool fsdp;                           /* PyTorch's FSDP shards */
     double reserved;                     /* allocator: reserved over allocated, less 1 */
     bool streams;                        /* what is gathered and reduced has memory pools of its own */
     gp_loss loss;
+    double loss_chunks;                  /* of a loss in chunks */
     /* Inference. */
     double kv_bits;
     gp_engine_kind engine;

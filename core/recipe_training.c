@@ -189,6 +189,13 @@ static void set_offload(const gp_job *job, gp_recipe *recipe) {
     recipe->weights_on_host = gp_recipe_offloads_weights(job);
 }
 
+static int64_t number_in(const char *text) {
+    int64_t number = 0;
+    while (*text != '\0' && (*text < '0' || *text > '9')) text++;
+    for (int digits = 0; *text >= '0' && *text <= '9' && digits < 6; digits++) number = 10 * number + (*text++ - '0');
+    return number;
+}
+
 /* "none" names no special loss kernel, so the logits are there. */
 static gp_loss loss_of(const gp_job *job) {
     switch (gp_known(job, GP_FIELD_LOSS) ? gp_whole(job, GP_FIELD_LOSS) : GP_CHOICE_LOSS_FULL) {
@@ -197,11 +204,13 @@ static gp_loss loss_of(const gp_job *job) {
         return GP_LOSS_FUSED;
     case GP_CHOICE_LOSS_CHUNKED:
     case GP_CHOICE_LOSS_CHUNKED_CE:
-    case GP_CHOICE_LOSS_LIGER:
-    case GP_CHOICE_LOSS_CUT:
         return GP_LOSS_CHUNKED;
+    case GP_CHOICE_LOSS_LIGER:
+        return GP_LOSS_LIGER;
+    case GP_CHOICE_LOSS_CUT:
+        return GP_LOSS_CUT;
     default:
-        return GP_LOSS_FULL;
+        return strstr(gp_recipe_text(job, GP_FIELD_LOSS), "chunks") != NULL ? GP_LOSS_CHUNKED : GP_LOSS_FULL;
     }
 }
 
@@ -224,7 +233,8 @@ static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
 }
 
 /* FSDP gathers and reduces on streams of its own, and PyTorch's allocator keeps a pool for each stream. A compiler that
- * has the collectives in its graph (SimpleFSDP) runs all on one stream. */
+ * has the collectives in its graph (SimpleFSDP) runs all on one stream. The first FSDP marks what a stream uses and frees
+ * it later than the second, which needs 7 % less (github.com/pytorch/torchtitan docs/fsdp.md). */
 static void set_sharding(const gp_job *job, gp_recipe *recipe) {
     const char *compile = gp_recipe_text(job, GP_FIELD_COMPILE), *fsdp = gp_recipe_text(job, GP_FIELD_FSDP);
     bool graph = strstr(compile, "SimpleFSDP") != NULL || strstr(compile, "graph") != NULL;
@@ -234,13 +244,29 @@ static void set_sharding(const gp_job *job, gp_recipe *recipe) {
     recipe->streams = shards && !graph && recipe->framework->fsdp;
     recipe->reserved = recipe->framework->reserved;
     if (recipe->streams && recipe->kernels == GP_KERNELS_EAGER) recipe->reserved += 0.02;
+    if (recipe->streams && recipe->framework->separate_ends && strstr(fsdp, "FSDP1") != NULL) recipe->reserved += 0.07;
 }
 
-static int64_t number_in(const char *text) {
-    int64_t number = 0;
-    while (*text != '\0' && (*text < '0' || *text > '9')) text++;
-    for (int digits = 0; *text >= '0' && *text <= '9' && digits < 6; digits++) number = 10 * number + (*text++ - '0');
-    return number;
+static bool separates(char character) { return character == '\0' || character == ' ' || character == ',' || character == '-'; }
+
+static bool has_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == text || separates(at[-1])) && separates(at[length])) return true;
+    return false;
+}
+
+/* Modules of Megatron-LM (--recompute-modules) and options of LLMQ (--recompute-ffn …). */
+static unsigned recomputed_parts(const char *detail) {
+    static const struct { const char *name; unsigned part; } parts[] = {
+        {"layernorm", GP_PART_NORMS},     {"norm", GP_PART_NORMS},          {"moe_act", GP_PART_ACTIVATION},
+        {"swiglu", GP_PART_ACTIVATION},   {"mlp", GP_PART_FEED_FORWARD},    {"ffn", GP_PART_FEED_FORWARD},
+        {"moe", GP_PART_FEED_FORWARD},    {"att", GP_PART_ATTENTION},
+    };
+    unsigned all = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (has_word(detail, parts[i].name)) all |= parts[i].part;
+    return all;
 }
 
 /* "full block 21" (Megatron-LM recompute_method, recompute_num_layers): so many layers of a stage and no others; "full
@@ -251,6 +277,8 @@ static void set_recompute(const gp_job *job, gp_recipe *recipe) {
     if (gp_known(job, GP_FIELD_RECOMPUTE)) recipe->recompute = (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE);
     bool full = gp_begins_with(detail, "full") || gp_begins_with(detail, "recompute-block");
     if (recipe->recompute == GP_RECOMPUTE_PARTIAL && full) recipe->recompute = GP_RECOMPUTE_FULL;
+    if (recipe->recompute == GP_RECOMPUTE_PARTIAL || (recipe->recompute == GP_RECOMPUTE_SELECTIVE && recipe->core_only))
+        recipe->recomputed_parts = recomputed_parts(detail);
     if (recipe->recompute != GP_RECOMPUTE_FULL) return;
     if (strstr(detail, "block ") != NULL) recipe->recomputed_layers = number_in(detail);
     recipe->checkpoints_on_host = strstr(detail, "offload") != NULL || strstr(offload, "activation") != NULL ||
@@ -272,10 +300,11 @@ static gp_numerics numerics_of(const gp_job *job, const gp_recipe *recipe) {
 
 /* Bytes of one logit around the loss: in eager code the fp32 log-softmax that is kept and two more fp32 tensors while
  * its gradient is made (12), a third where the training loop holds the logits or where DTensor's loss parallelism
- * writes the gradient out (16); a fused loss works in place. */
+ * writes the gradient out (16); a fused loss works in place, Liger's in the type of the products. */
 static double logit_bytes_of(const gp_job *job, const gp_recipe *recipe) {
     bool split = gp_known(job, GP_FIELD_TP) && gp_whole(job, GP_FIELD_TP) > 1;
     if (recipe->loss == GP_LOSS_FUSED) return recipe->kernels == GP_KERNELS_FUSED ? 2 : 6;
+    if (recipe->loss == GP_LOSS_LIGER) return recipe->activation_bytes;
     if (recipe->framework->main_gradients) return 8;
     bool narrow = gp_known(job, GP_FIELD_LOGITS_UPCAST) && gp_whole(job, GP_FIELD_LOGITS_UPCAST) == 0;
     double fp32_tensors = split || recipe->framework->holds_logits ? 4 : 3;
@@ -304,6 +333,8 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     set_states(job, recipe);
     set_offload(job, recipe);
     recipe->loss = loss_of(job);
+    int64_t chunks = number_in(gp_recipe_text(job, GP_FIELD_LOSS)); /* "lmhead chunks 16" (LLMQ) */
+    recipe->loss_chunks = chunks > 0 ? (double)chunks : 8;
     recipe->numerics = numerics_of(job, recipe);
     recipe->activation_bytes = fp32_compute ? 4 : 2;
     recipe->flash = attention != GP_CHOICE_ATTENTION_EAGER;

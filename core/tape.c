@@ -281,6 +281,11 @@ static void keep_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
     if (tape->beside > 0) tape->later = gp_add(tape->later, gp_mul(bytes, tape->beside) / tape->shards);
 }
 
+void gp_tape_add_gradient(gp_tape *tape, uint64_t bytes) {
+    if (tape->shards > 0) grow(tape, GP_HELD_GRADIENTS, bytes / tape->shards);
+    if (tape->adds) gp_tape_touch(tape, bytes);
+}
+
 static void make_gradient(gp_tape *tape, const gp_node *node, uint64_t times) {
     if (node->copy == 0) keep_gradient(tape, node, times);
 }

@@ -112,6 +112,8 @@ gp_node *gp_tape_node(gp_tape *tape, int value);
 /* The node keeps a storage. */
 void gp_node_keep(gp_tape *tape, gp_node *node, int storage);
 
+/* The gradient of a weight whose product is not on the tape is made. */
+void gp_tape_add_gradient(gp_tape *tape, uint64_t bytes);
 /* Gives a value its gradient, as the storage of another or GP_NOTHING for a new one. */
 void gp_tape_seed(gp_tape *tape, int value, int storage);
 /* Runs the nodes after the first `count` backward and takes them off the tape. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "plan.h"
 
 enum { H = 256, A = 8, D = 32, F = 688, S = 64, B = 2 };
 static const uint64_t h = H, a = A, g = 2, d = D, f = F, s = S, r = 8, tokens = UINT64_C(2) * S, q = UINT64_C(8) * D;
@@ -68,6 +69,59 @@ static void test_flash_kernels(void **state) {
            16 * h + 8 + 8 * q + 4 * a + 8 * f, 0);
     expect("full", "llama", GQA, "\"precision\":\"bf16\",\"weights\":\"bf16\",\"autocast\":false,\"attention\":\"flash\"",
            16 * h + 8 + 4 * q + 4 * g * d + 4 * a + 8 * f, 0);
+}
+
+/* Four fused layers without the parts that are computed again. */
+static uint64_t fused(const char *recompute) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"task\":\"pretrain\",\"model\":{\"layers\":4,\"hidden\":%d,\"heads\":%d,\"kv_heads\":2,\"head_dim\":%d,\"ffn\":%d,"
+             "\"vocab\":1000},\"hardware\":{\"gpu\":\"H100\"},\"train\":{\"framework\":\"megatron\",\"micro_batch\":%d,\"seq_len\":%d,%s}}",
+             H, A, D, F, B, S, recompute);
+    fixture *one = fixture_of(text);
+    gp_stage_ledger ledger;
+    assert_true(one->valid);
+    gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &ledger);
+    fixture_free(one);
+    return ledger.saved_bytes;
+}
+
+#define SELECTIVE(modules) "\"recompute\":\"selective\",\"recompute_detail\":\"" modules "\""
+
+static void test_named_parts_are_computed_again(void **state) {
+    (void)state;
+    uint64_t all = fused("\"recompute\":\"none\""), norms = 2 * (2 * h), product = 2 * f, ffn = 3 * product;
+    assert_int_equal(all - fused(SELECTIVE("layernorm")), 4 * tokens * norms);
+    assert_int_equal(all - fused(SELECTIVE("moe_act")), 4 * tokens * product);
+    assert_int_equal(all - fused(SELECTIVE("layernorm, mlp")), 4 * tokens * (norms + ffn));
+    assert_int_equal(all - fused(SELECTIVE("core_attn")), 0); /* a fused kernel keeps no scores */
+    assert_int_equal(all - fused("\"recompute\":\"partial\",\"recompute_detail\":\"recompute-ffn, recompute-norm\""),
+                     4 * tokens * (norms + ffn));
+    uint64_t attention = 4 * q + 4 * g * d + 4 * a;
+    assert_int_equal(all - fused("\"recompute\":\"partial\",\"recompute_detail\":\"recompute-att\""), 4 * tokens * attention);
+}
+
+/* What the loss holds of logits and of gradients. */
+static uint64_t in_loss(const char *loss, gp_item_id id) {
+    char fields[256];
+    snprintf(fields, sizeof fields, BF16 ",\"recompute\":\"none\",\"loss\":\"%s\"", loss);
+    fixture *one = job_of(2, "full", "llama", GQA, fields);
+    gp_stage_ledger ledger;
+    gp_ledger_stage(&one->job, &one->model, &one->layout, 0, &ledger);
+    fixture_free(one);
+    return gp_plan_item_bytes(&ledger, id, GP_PHASE_LOSS);
+}
+
+static void test_losses_hold_what_they_must(void **state) {
+    (void)state;
+    const uint64_t vocab = 1000, logits = tokens * vocab;
+    assert_int_equal(in_loss("chunked", GP_ITEM_LOGITS), logits / 8 * 12);
+    assert_int_equal(in_loss("lmhead chunks 16", GP_ITEM_LOGITS), logits / 16 * 12);
+    /* ceil(1000 / 256) = 4 parts: 32 tokens at a time, and the gradient of the output matrix. */
+    assert_int_equal(in_loss("liger FLCE", GP_ITEM_LOGITS), 32 * vocab * 2);
+    assert_int_equal(in_loss("liger FLCE", GP_ITEM_GRADIENTS), vocab * h * 2);
+    assert_int_equal(in_loss("cut cross entropy", GP_ITEM_LOGITS), 0);
+    assert_int_equal(in_loss("cut cross entropy", GP_ITEM_GRADIENTS), 0);
 }
 
 static void test_gpt(void **state) {
@@ -190,6 +244,7 @@ int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_llama),
         cmocka_unit_test(test_flash_kernels),
+        cmocka_unit_test(test_named_parts_are_computed_again), cmocka_unit_test(test_losses_hold_what_they_must),
         cmocka_unit_test(test_gpt),
         cmocka_unit_test(test_adapters),
         cmocka_unit_test(test_checkpoints_keep_the_input),

@@ -220,7 +220,7 @@ static void test_llama_cpp_splits_by_layers(void **state) {
 
 static void test_schedules_hold_what_they_must(void **state) {
     (void)state;
-    static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}};
+    static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}, {"zb-h1", 4, 1}, {"dualpipe", 5, 5}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char fields[128];
         snprintf(fields, sizeof fields, "\"pp\":4,\"grad_accum\":16,\"schedule\":\"%s\"", rows[i].schedule);
@@ -230,6 +230,23 @@ static void test_schedules_hold_what_they_must(void **state) {
         assert_int_equal(stage(f, 3).in_flight, rows[i].last);
         fixture_free(f);
     }
+}
+
+static void test_a_pipeline_both_ways_holds_each_stage_twice(void **state) {
+    (void)state;
+    fixture *f = training("4", "\"pp\":4,\"grad_accum\":16");
+    fixture *both = training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"dualpipe\"");
+    assert_true(f->valid && both->valid);
+    for (int64_t i = 0; i < 4; i++) {
+        gp_stage_share one = stage(f, i), mirror = stage(f, 3 - i), share = stage(both, i);
+        assert_int_equal(share.layers, one.layers);
+        assert_int_equal(share.linear_params, one.linear_params + mirror.linear_params);
+        assert_int_equal(share.other_params, one.other_params + mirror.other_params);
+        assert_int_equal(share.first, i == 0 || i == 3);
+        assert_int_equal(share.last, i == 0 || i == 3);
+    }
+    fixture_free(f);
+    fixture_free(both);
 }
 
 static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
@@ -306,6 +323,7 @@ int main(void) {
         cmocka_unit_test(test_serving_takes_the_node_as_tensor_parallel),
         cmocka_unit_test(test_llama_cpp_splits_by_layers),
         cmocka_unit_test(test_schedules_hold_what_they_must),
+        cmocka_unit_test(test_a_pipeline_both_ways_holds_each_stage_twice),
         cmocka_unit_test(test_one_copy_of_the_trainer_is_laid_over_its_gpus),
         cmocka_unit_test(test_ends_count_as_layers_where_chunks_are_too_many),
         cmocka_unit_test(test_torchtitan_cuts_the_batch_for_its_pipeline),
