@@ -153,7 +153,9 @@ static gp_model *read_model(gp_import_state *state, gp_import_file *file, const 
 
 static void compare(gp_import_state *state, gp_import_file *file, const gp_gguf *gguf) {
     gp_model *model = read_model(state, file, gguf, state->import->architecture);
+    bool last = state->gguf_count + 1 >= state->split_count;
     if (model != NULL) gp_import_compare(gguf, model, &state->contradiction);
+    if (model != NULL && last) gp_import_find_missing(model, &state->contradiction);
     free(model);
 }
 

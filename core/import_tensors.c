@@ -1,5 +1,6 @@
 #include "import_tensors.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "quantity.h"
@@ -54,6 +55,32 @@ static bool expect(const gp_shape *shape, const gp_layer *layer, const char *nam
     return *expected > 0 || is_telling(name, length);
 }
 
+static void contradict(gp_import_contradiction *to, const char *name, size_t length, uint64_t found, uint64_t expected) {
+    if (to->count++ > 0) return;
+    gp_text_copy(to->name, sizeof to->name, name, length);
+    to->found = found;
+    to->expected = expected;
+}
+
+/* Bit of a block whose tensor stands for several of the model. */
+#define FUSED 63
+_Static_assert((int)GP_TENSOR_COUNT <= FUSED, "tensors of a layer, a bit each");
+
+static bool may_be_fused(gp_tensor tensor) {
+    return tensor == GP_TENSOR_ATTN_Q || tensor == GP_TENSOR_ATTN_K || tensor == GP_TENSOR_ATTN_V ||
+           tensor == GP_TENSOR_EXPERT_GATE || tensor == GP_TENSOR_EXPERT_UP;
+}
+
+static uint64_t bits_of(const gp_layer *layer, const char *name, size_t length) {
+    uint64_t bits = 0;
+    for (int i = 0; i < layer->matrix_count; i++) {
+        gp_tensor tensor = layer->matrices[i].tensor;
+        if (is(gp_tensor_info(tensor)->gguf, name, length)) bits |= UINT64_C(1) << tensor;
+    }
+    bool fused = is("attn_qkv", name, length) || is("ffn_gate_up_exps", name, length);
+    return bits == 0 && fused ? UINT64_C(1) << FUSED : bits;
+}
+
 void gp_import_compare(const gp_gguf *gguf, const gp_model *model, gp_import_contradiction *to) {
     for (uint64_t i = 0; i < gguf->tensor_count; i++) {
         const gp_gguf_tensor *tensor = &gguf->tensors[i];
@@ -62,11 +89,36 @@ void gp_import_compare(const gp_gguf *gguf, const gp_model *model, gp_import_con
         const char *name = short_name(tensor, &length);
         if (length == 0 || block >= (uint64_t)model->shape.layers || block == GP_GGUF_BLOCKS_MAX) continue;
         const gp_layer *layer = gp_model_layer(model, (int64_t)block);
+        to->held[block] |= bits_of(layer, name, length);
         bool told = expect(&model->shape, layer, name, length, tensor->params, &expected);
         if (!told || expected == tensor->params) continue;
-        if (to->count++ > 0) continue;
-        gp_text_copy(to->name, sizeof to->name, tensor->name, tensor->name_length);
-        to->found = tensor->params;
-        to->expected = expected;
+        contradict(to, tensor->name, tensor->name_length, tensor->params, expected);
+    }
+}
+
+/* The matrices of a layer among `known` that its block has not. */
+static void find_missing(const gp_layer *layer, int block, uint64_t known, gp_import_contradiction *to) {
+    for (int i = 0; i < layer->matrix_count; i++) {
+        gp_tensor tensor = layer->matrices[i].tensor;
+        uint64_t bit = UINT64_C(1) << tensor;
+        if ((known & bit) == 0 || (to->held[block] & bit) != 0) continue;
+        if (may_be_fused(tensor) && to->held[block] >> FUSED != 0) continue;
+        const char *name = gp_tensor_info(tensor)->gguf;
+        char full[GP_TEXT_BYTES];
+        int length = snprintf(full, sizeof full, "blk.%d.%s.weight", block, name);
+        contradict(to, full, (size_t)length, 0, params_of(layer, name, strlen(name)));
+        to->held[block] |= bit;
+    }
+}
+
+void gp_import_find_missing(const gp_model *model, gp_import_contradiction *to) {
+    uint64_t known = 0;
+    /* A structure that was made from the tensors says nothing of other layers than the first. */
+    if (strcmp(model->shape.model_type, "gguf") == 0 || model->shape.incomplete) return;
+    for (int block = 0; block < GP_GGUF_BLOCKS_MAX; block++) known |= to->held[block];
+    if (known >> FUSED != 0) known |= UINT64_C(1) << GP_TENSOR_ATTN_Q;
+    for (int block = 0; block < GP_GGUF_BLOCKS_MAX && block < model->shape.layers; block++) {
+        /* Whole blocks that are not there are counted elsewhere. */
+        if (to->held[block] != 0) find_missing(gp_model_layer(model, block), block, known, to);
     }
 }

@@ -174,6 +174,21 @@ test("tensors that contradict the metadata are told, the first by name", () => {
   assert.equal(head({}, "llama.rope.freq_base", 10000), undefined);
 });
 
+test("a matrix that one block lacks is told, of mixtures too, and one under another name is not lacking", () => {
+  const lack = (name, options = {}, put = []) => {
+    const model = llama({ layers: 4, ...options });
+    const [gone] = model.tensors.filter((tensor) => tensor.name === name);
+    model.tensors = [...model.tensors.filter((tensor) => tensor !== gone), ...put];
+    return warned(whole("lacks.gguf", model).place).filter(([code]) => code === "tensors_differ").map(([, , { value, tensors, found, expected }]) => [value, tensors, found, expected]);
+  };
+  for (const [name, params] of [["attn_q", 256 * 256], ["attn_output", 256 * 256], ["attn_k", 256 * 128], ["attn_v", 256 * 128], ["ffn_gate", 256 * 512], ["ffn_up", 256 * 512], ["ffn_down", 256 * 512]])
+    assert.deepEqual(lack(`blk.3.${name}.weight`), [[`blk.3.${name}.weight`, 1, 0, params]]);
+  for (const [name, params] of [["ffn_up_exps", 4 * 256 * 512], ["ffn_down_exps", 4 * 256 * 512], ["ffn_gate_inp", 4 * 256]])
+    assert.deepEqual(lack(`blk.2.${name}.weight`, { experts: 4 }), [[`blk.2.${name}.weight`, 1, 0, params]]);
+  assert.deepEqual(lack("none"), []);
+  assert.deepEqual(lack("blk.1.attn_k.weight", {}, [{ name: "blk.1.attn_qkv.weight", shape: [256, 256 + 2 * 128], type: "F16" }]), []);
+});
+
 test("blocks that are too few or too many for the metadata are told", () => {
   const model = llama({ layers: 4 });
   model.tensors = model.tensors.filter(({ name }) => !name.startsWith("blk.3."));
