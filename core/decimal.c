@@ -196,7 +196,7 @@ size_t gp_decimal_write(char *buffer, double value) {
 }
 
 size_t gp_decimal_write_bytes(char *buffer, uint64_t value) {
-    char reversed[20];
+    char reversed[20] = "";
     int count = 0;
     /* Nine digits at a time: 32-bit divisions are fast everywhere. */
     do {

@@ -88,8 +88,10 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     bool faulty = gp_is_faulty(diagnostics, "hardware.gpu");
     if (faulty) gp_device_check_like(&plan->job, diagnostics);
     bool found = !faulty && gp_device_find(&plan->job, &plan->device, diagnostics);
-    if (found) check_measure(plan);
-    if (found) resolve_gpu(plan);
+    if (found) {
+        check_measure(plan);
+        resolve_gpu(plan);
+    }
     gp_derive_job(&plan->job, &plan->device, diagnostics);
     check_maxima(&plan->job, diagnostics);
     /* A size that the solver will find has no remarks of its own yet. */
