@@ -107,7 +107,7 @@ test("a split model is the sum of its parts, and missing ones are told", () => {
 
 /** Numbers of the metadata that no model has: what is refused, in its place, and by both commands alike. */
 const MOST = 2 ** 31;
-const ranged = (value, min = 0) => ["out_of_range", { value, min, max: MOST }];
+const ranged = (given, min = 0) => ["out_of_range", { value: given, min, max: MOST }];
 const KEYS = { block_count: 1, embedding_length: 1, "attention.head_count": 0, "attention.head_count_kv": 0, feed_forward_length: 0 };
 const FAULTS = Object.entries(KEYS).flatMap(([key, min]) => [
   [key, "0", 0, ranged(0, 1)], [key, "-3", { i32: -3 }, ranged(-3, min)], [key, "2^32 - 1", 2 ** 32 - 1, ranged(2 ** 32 - 1, min)],
@@ -163,8 +163,8 @@ function warned(place) {
 }
 
 test("tensors that contradict the metadata are told, the first by name", () => {
-  const head = (options, key, value) => { const { place } = whole("odd.gguf", llama({ ...options, extra: { [key]: value } })); return warned(place).find(([code]) => code === "tensors_differ"); };
-  const differ = (value, tensors, found, expected) => ["tensors_differ", "odd.gguf", { value, tensors, found, expected }];
+  const head = (options, key, stated) => { const { place } = whole("odd.gguf", llama({ ...options, extra: { [key]: stated } })); return warned(place).find(([code]) => code === "tensors_differ"); };
+  const differ = (named, tensors, found, expected) => ["tensors_differ", "odd.gguf", { value: named, tensors, found, expected }];
   assert.deepEqual(head({}, "llama.attention.head_count_kv", 1), differ("blk.0.attn_k.weight", 4, 256 * 128, 256 * 64));
   assert.deepEqual(head({}, "llama.attention.head_count", 8), differ("blk.0.attn_k.weight", 4, 256 * 128, 256 * 64));
   assert.deepEqual(head({}, "llama.attention.key_length", 32), differ("blk.0.attn_q.weight", 8, 256 * 256, 256 * 128));
@@ -179,7 +179,7 @@ test("a matrix that one block lacks is told, of mixtures too, and one under anot
     const model = llama({ layers: 4, ...options });
     const [gone] = model.tensors.filter((tensor) => tensor.name === name);
     model.tensors = [...model.tensors.filter((tensor) => tensor !== gone), ...put];
-    return warned(whole("lacks.gguf", model).place).filter(([code]) => code === "tensors_differ").map(([, , { value, tensors, found, expected }]) => [value, tensors, found, expected]);
+    return warned(whole("lacks.gguf", model).place).filter(([code]) => code === "tensors_differ").map(([, , { value: named, tensors, found, expected }]) => [named, tensors, found, expected]);
   };
   for (const [name, params] of [["attn_q", 256 * 256], ["attn_output", 256 * 256], ["attn_k", 256 * 128], ["attn_v", 256 * 128], ["ffn_gate", 256 * 512], ["ffn_up", 256 * 512], ["ffn_down", 256 * 512]])
     assert.deepEqual(lack(`blk.3.${name}.weight`), [[`blk.3.${name}.weight`, 1, 0, params]]);
