@@ -18,10 +18,10 @@ const processorUs = () => {
 };
 
 /** Mean microseconds of `answers` calls. */
-function roundUs(engine, request, answers) {
+function roundUs(engine, request, times) {
   const start = processorUs();
-  for (let i = 0; i < answers; i++) engine.answerText(request);
-  return (processorUs() - start) / answers;
+  for (let i = 0; i < times; i++) engine.answerText(request);
+  return (processorUs() - start) / times;
 }
 
 /** Whether the module answers a request rather than stop, as the first view's does at what it leaves to the other. */
