@@ -17,7 +17,7 @@ const processorUs = () => {
   return user + system;
 };
 
-/** Mean microseconds of `answers` calls. */
+/** Mean microseconds of `times` calls. */
 function roundUs(engine, request, times) {
   const start = processorUs();
   for (let i = 0; i < times; i++) engine.answerText(request);
