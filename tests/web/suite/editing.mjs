@@ -103,7 +103,7 @@ test("all errors of the job show at the same time; hidden fields are named in a 
     assert.match(await textOf(page, ".problems-errors"), /LoRA rank/i);
     await page.click(".problems-errors [data-action=goto]");
     await settled(page);
-    assert.equal(await page.evaluate(() => document.activeElement.id), "setting-train-lora-rank");
+    await page.waitForFunction(() => document.activeElement?.id === "setting-train-lora-rank");
     await settled(page);
     assert.match(await textOf(page, "#setting-train-lora-rank-error"), /1 to/);
     await setField(page, "#setting-train-lora-rank", "8");
