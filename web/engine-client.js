@@ -35,23 +35,26 @@ function moduleOf(script) {
 
 /**
  * Starts the planner that gpuplan.wasm.js carries. It stops at what its first view does not need (wasm/first_view.c): then
- * a full module takes its place.
+ * a full module takes its place, which a link to an inference job asks for at once.
  * @returns {Promise<Engine>}
  */
 export async function startEngine() {
   if (typeof WebAssembly !== 'object') throw new PlannerMissing('WebAssembly');
-  let engine = await moduleOf('gpuplan.wasm.js');
+  const first = moduleOf('gpuplan.wasm.js');
   let isFull = false;
   /** @type {Promise<void> | null} */
   let full = null;
   const loadFull = () => {
-    full ??= loadScript('gpuplan-full.wasm.js').then(async () => { engine = await moduleOf('gpuplan-full.wasm.js'); isFull = true; })
+    full ??= loadScript('gpuplan-full.wasm.js').then(() => Promise.all([moduleOf('gpuplan-full.wasm.js'), first]))
+      .then(([whole]) => { engine = whole; isFull = true; })
       .catch((error) => {
         full = null; // The next one who needs it tries again.
         throw new PlannerMissing(error instanceof Error ? error.message : String(error));
       });
     return full;
   };
+  if (/[#&]task=infer/.test(location.hash)) loadFull().catch(() => {});
+  let engine = await first;
   /** @param {object} request @param {Uint8Array[]} [files] @returns {any} */
   const ask = (request, files) => {
     try {
