@@ -5,13 +5,13 @@
 
 #include "cJSON.h"
 #include "gpuplan.h"
-#include "import_request.h"
-#include "link.h"
-#include "planner.h"
-#include "quantize.h"
-#include "report.h"
-#include "request.h"
-#include "text.h"
+#include "import/import_request.h"
+#include "request/link.h"
+#include "advise/planner.h"
+#include "model/quantize.h"
+#include "report/report.h"
+#include "request/request.h"
+#include "base/text.h"
 
 /* What one request needs besides its tree: too large for the stack of a WebAssembly module. One block, because an
  * allocator that returns each part to the system would spend more time on it than the plan takes. */

@@ -6,12 +6,12 @@ COMPILE = $(CC) $(LANGUAGE) $(WARNINGS) $(WERROR) $(INCLUDES) $(OPTIMIZE) $(CFLA
 
 CJSON := $(B)/deps/cjson
 # The nesting limit bounds the parser's recursion, natively and on the small stack of WebAssembly.
-# strtod: numbers are read by core/decimal.c, which knows no locale.
+# strtod: numbers are read by core/base/decimal.c, which knows no locale.
 # -w: its warnings are not ours to mend.
 CJSON_FLAGS = -std=c99 -DCJSON_NESTING_LIMIT=32 -Dstrtod=gp_decimal_read -w
 
-CORE_SOURCES := $(wildcard core/*.c)
-CORE_HEADERS := $(wildcard core/*.h core/*.def)
+CORE_SOURCES := $(wildcard core/*.c core/*/*.c)
+CORE_HEADERS := $(wildcard core/*.h core/*/*.h core/*/*.def)
 CORE_DATA := $(wildcard core/data/*.json)
 CORE_OBJECTS := $(CORE_SOURCES:%.c=$(B)/obj/%.o)
 SETTINGS := Makefile core/core.mk

@@ -1,11 +1,11 @@
 /* gen_output.h: what gen_catalog.c writes with: faults of rows, pools of texts, columns of numbers, and indexes of
- * names (core/name_index.h). One generator is one run, so all of it is global. */
+ * names (core/base/name_index.h). One generator is one run, so all of it is global. */
 #ifndef GP_GEN_OUTPUT_H
 #define GP_GEN_OUTPUT_H
 
 #include <stdio.h>
 
-#include "name_key.h"
+#include "base/name_key.h"
 
 /* Where everything is written, and how many faults there were: with one, nothing written is kept. */
 extern FILE *gen_out;

@@ -1,18 +1,19 @@
 // Data flows one way through the core, and the core is a pure function: what its files include and call is checked here.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 
 /** @type {Map<string, number>} */
 const layers = new Map();
-readFileSync("tests/layers.txt", "utf8").split("\n").filter((line) => line && !line.startsWith("#"))
-  .forEach((line, index) => line.split(" ").forEach((name) => layers.set(name, index)));
+const rows = readFileSync("tests/layers.txt", "utf8").split("\n").filter((line) => line && !line.startsWith("#")).map((line) => line.split(/ +/));
+rows.forEach(([, ...names], index) => names.forEach((name) => layers.set(name, index)));
 
-const files = readdirSync("core").filter((name) => /\.[ch]$/.test(name));
+const files = readdirSync("core", { recursive: true }).filter((name) => /\.[ch]$/.test(name)).sort();
 
 /** The layer of a file: its name, or the longest beginning of it that the table knows. */
 function layerOf(file) {
-  for (let stem = file.replace(/\.\w+$/, ""); stem; stem = stem.replace(/_?[^_]*$/, "")) {
+  for (let stem = path.basename(file).replace(/\.\w+$/, ""); stem; stem = stem.replace(/_?[^_]*$/, "")) {
     const plural = stem.replace(/s$/, "");
     if (layers.has(stem) || layers.has(plural)) return layers.get(stem) ?? layers.get(plural);
   }
@@ -26,6 +27,15 @@ const sources = files.map((name) => ({ name, text: readFileSync(`core/${name}`, 
 
 test("every file of the core has a layer", () => {
   assert.deepEqual(files.filter((name) => layerOf(name) === undefined), []);
+});
+
+test("every file stands in the folder of its layer", () => {
+  assert.deepEqual(files.filter((file) => path.dirname(file) !== rows[layerOf(file)]?.[0]), []);
+});
+
+test("a folder is left before the next begins", () => {
+  const folders = rows.map(([folder]) => folder).filter((folder, index, all) => folder !== all[index - 1] && folder !== ".");
+  assert.deepEqual(folders, [...new Set(folders)]);
 });
 
 test("every layer has a file", () => {

@@ -1,22 +1,23 @@
 /* first_view.c: stands in the module that the page starts with for what its first view, a training job, does not need.
- * A plan of inference stops where it is asked whether it is training (gp_is_training in core/job.h), a full report where
- * it would tell the texts behind figures, which the page loads apart (gp_tells_texts in core/report.h). Here: files of a
- * model and config.json (core/import*.c, core/config*.c), links that carry packed JSON (core/deflate.c), GGUF files
- * (core/quantize.c, core/ggml.c, core/llama_cpp.c), experts stated by their sizes (core/model_sparse.c), links between
- * GPUs (core/catalog_links.c), the choice of hardware (core/rank.c), and what is looked up apart from any plan
- * (core/report_reference.c, core/formula_list.c).
+ * A plan of inference stops where it is asked whether it is training (gp_is_training in core/request/job.h), a full
+ * report where it would tell the texts behind figures, which the page loads apart (gp_tells_texts in
+ * core/report/report.h). Here: files of a model and config.json (core/import/, core/files/, core/config/), links that
+ * carry packed JSON (core/base/deflate.c), GGUF files and the memory of llama.cpp (core/model/quantize.c,
+ * core/formats/ggml.c, core/ledger/llama_cpp.c), experts stated by their sizes (core/model/model_sparse.c), links between
+ * GPUs (core/catalog/catalog_links.c), the choice of hardware (core/advise/rank.c), and what is looked up apart from any
+ * plan (core/report/report_reference.c, core/formulas/formula_list.c).
  *
  * A request that comes to one of these stops the module, and the page asks the full one instead (web/engine-client.js):
  * an answer is never another than the full module's. */
 #include <string.h>
 
-#include "config.h"
-#include "deflate.h"
-#include "import_request.h"
-#include "llama_cpp.h"
-#include "model_shapes.h"
-#include "quantize.h"
-#include "report.h"
+#include "config/config.h"
+#include "base/deflate.h"
+#include "import/import_request.h"
+#include "ledger/llama_cpp.h"
+#include "model/model_shapes.h"
+#include "model/quantize.h"
+#include "report/report.h"
 
 /* Nothing here uses what it is given. NOLINTBEGIN(misc-unused-parameters,readability-non-const-parameter) */
 #pragma clang diagnostic ignored "-Wunused-parameter"

@@ -14,8 +14,8 @@ WASM_FEATURES := -mbulk-memory -mnontrapping-fptoint -msign-ext
 WASM_COMPILE = $(EMCC) $(LANGUAGE) $(WASM_FEATURES) -Icore -I$(B)/generated -isystem $(CJSON) -DNDEBUG
 # What the page starts with is downloaded by everyone, so it is small (-Oz), but for the few files that take most of
 #   the time. The full module is not waited for, so it is fast.
-WASM_HOT := core/quantity.c core/ledger.c core/ledger_training.c core/recipe_training.c core/formula.c core/formulas_state.c \
-	core/layout.c core/tape.c core/writer.c wasm/short_text.c
+WASM_HOT := core/base/quantity.c core/ledger/ledger.c core/ledger/ledger_training.c core/layout/recipe_training.c core/formulas/formula.c core/formulas/formulas_state.c \
+	core/layout/layout.c core/ledger/tape.c core/base/writer.c wasm/short_text.c
 
 # STANDALONE_WASM, --no-entry: no JavaScript of the toolchain, only our exports.
 # emmalloc: the smallest allocator of the toolchain.
@@ -33,10 +33,11 @@ wasm: $(B)/gpuplan.wasm $(B)/gpuplan.wasm.js $(B)/planner.wasm.js ## build/gpupl
 WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/short_text.c
 
 # What the page starts with: without what wasm/first_view.c stands for. What only that calls, the linker leaves out.
-# GP_FIRST_VIEW: it plans training alone (gp_is_training in core/job.h), and has no texts of formulas and sources
-#   (gp_tells_texts in core/report.h).
-LEFT_OUT := core/import%.c core/config.c core/deflate%.c core/quantize.c core/ggml.c core/llama_cpp.c core/model_sparse.c \
-	core/catalog_links.c core/rank.c core/report_rank.c core/report_reference.c core/formula_list.c
+# GP_FIRST_VIEW: it plans training alone (gp_is_training in core/request/job.h), and has no texts of formulas and sources
+#   (gp_tells_texts in core/report/report.h).
+LEFT_OUT := core/import/%.c core/files/%.c core/config/config.c core/base/deflate%.c core/model/quantize.c core/formats/ggml.c \
+	core/ledger/llama_cpp.c core/model/model_sparse.c core/catalog/catalog_links.c core/advise/rank.c \
+	core/report/report_rank.c core/report/report_reference.c core/formulas/formula_list.c
 PLANNER_SOURCES := $(filter-out $(LEFT_OUT),$(WASM_SOURCES)) wasm/first_view.c
 
 $(B)/gpuplan.wasm: $(WASM_SOURCES) $(CORE_HEADERS) $(B)/wasm/cJSON-O2.o $(WASM_SETTINGS)

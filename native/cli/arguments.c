@@ -8,7 +8,7 @@
 
 #include "columns.h"
 #include "faults.h"
-#include "text.h"
+#include "base/text.h"
 
 static const char *const command_names[GP_COMMAND_COUNT] = {"plan",    "batch", "link",  "rank",    "import",
                                                             "catalog", "explain", "score", "version", "help"};

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 #define REPLACEMENT 0xfffdu
 

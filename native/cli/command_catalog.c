@@ -7,7 +7,7 @@
 #include "json.h"
 #include "output.h"
 #include "table.h"
-#include "text.h"
+#include "base/text.h"
 
 /* A column: heading key `cli.column.<name>`, the member shown, how it is printed. */
 typedef enum { SHOW_TEXT, SHOW_NUMBER, SHOW_COUNT, SHOW_BYTES, SHOW_BANDWIDTH, SHOW_FORMATS, SHOW_SOLVE,

@@ -5,13 +5,13 @@
 #include "cJSON.h"
 #include "columns.h"
 #include "commands.h"
-#include "diagnostics.h"
+#include "base/diagnostics.h"
 #include "faults.h"
-#include "job.h"
+#include "request/job.h"
 #include "json.h"
 #include "output.h"
 #include "table.h"
-#include "text.h"
+#include "base/text.h"
 
 static cJSON *ask(const char *op, const char *key, const char *value, gp_buffer *text) {
     cJSON *question = cJSON_CreateObject();

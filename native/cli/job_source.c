@@ -10,11 +10,11 @@
 #include "cJSON.h"
 #include "faults.h"
 #include "gpuplan.h"
-#include "job.h"
+#include "request/job.h"
 #include "json.h"
 #include "model_source.h"
 #include "output.h"
-#include "request.h"
+#include "request/request.h"
 
 bool gp_is_link(const char *word) {
     return word[0] == '#' || strncmp(word, "v=", 2) == 0 || strstr(word, "#v=") != NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static int compare_key(const void *key, const void *row) {
     return strcmp(key, ((const gp_message_row *)row)->key);

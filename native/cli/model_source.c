@@ -13,7 +13,7 @@
 #include "gpuplan.h"
 #include "json.h"
 #include "output.h"
-#include "text.h"
+#include "base/text.h"
 
 /* Enough for the header of most files without a tokenizer. */
 enum { FIRST_BYTES = 65536, NAME_BYTES = 256 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "job.h"
+#include "request/job.h"
 #include "json.h"
 
 #define GIB 1073741824.0

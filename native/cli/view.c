@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "quantity.h"
+#include "base/quantity.h"
 
 static const char *style_sequence(gp_style style) {
     switch (style) {

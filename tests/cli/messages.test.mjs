@@ -64,7 +64,7 @@ test("no key belongs to two catalogues", () => {
 });
 
 test("every diagnostic has words, with no argument that it does not carry", () => {
-  const rows = defined("core/diagnostics.def", /^GP_DIAGNOSTIC\((\w+), (\w+)[^)]*\)[ \t]*(?:\/\*(.*?)\*\/)?/gm,
+  const rows = defined("core/base/diagnostics.def", /^GP_DIAGNOSTIC\((\w+), (\w+)[^)]*\)[ \t]*(?:\/\*(.*?)\*\/)?/gm,
     ([, code, severity, args]) => ({ key: `${severity.toLowerCase()}.${code.toLowerCase()}`, args: (args ?? "").split(":")[0] }));
   assert.deepEqual(missing(rows.map((row) => row.key)), []);
   for (const { key, args } of rows) {
@@ -74,7 +74,7 @@ test("every diagnostic has words, with no argument that it does not carry", () =
 });
 
 test("every other key of the core has words, with no argument that it does not carry", () => {
-  const rows = defined("core/messages.def", /^GP_MESSAGE\((\w+), (\w+), "([^"]*)"\)/gm,
+  const rows = defined("core/base/messages.def", /^GP_MESSAGE\((\w+), (\w+), "([^"]*)"\)/gm,
     ([, group, key, args]) => ({ key: `${group.toLowerCase()}.${key}`, args: args.split(" ") }));
   assert.deepEqual(missing(rows.map((row) => row.key)), []);
   for (const { key, args } of rows) {

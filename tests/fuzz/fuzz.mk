@@ -57,7 +57,7 @@ $(B)/fuzz/fuzz_%: $(S)/obj/tests/fuzz/fuzz_%.o $(S)/libgpuplan.a
 	$(Q)$(SANITIZE_LINK) -fsanitize=fuzzer -o $@ $^ -lm
 
 # The words of the grammar, so that the fuzzers need not guess them letter by letter.
-$(B)/fuzz/words.dict: core/fields.def tests/fuzz/words.sh
+$(B)/fuzz/words.dict: core/request/fields.def tests/fuzz/words.sh
 	@mkdir -p $(@D)
 	$(call say,generate,$@)
 	$(Q)sh tests/fuzz/words.sh < $< > $@

@@ -6,7 +6,7 @@
 
 #include "cJSON.h"
 #include "gpuplan.h"
-#include "link.h"
+#include "request/link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -154,7 +154,7 @@ test("an imported model travels in a short link and comes back whole", () => {
 test("any inflater that takes the dictionary reads a packed config", () => {
   const { job } = importFiles([config()]);
   const [{ link }] = answerAll([{ op: "link", job }]);
-  const source = readFileSync("core/deflate_dictionary.c", "utf8");
+  const source = readFileSync("core/base/deflate_dictionary.c", "utf8");
   const dictionary = [...source.slice(source.indexOf("[] =")).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => JSON.parse(`"${text}"`)).join("");
   const packed = Buffer.from(/m\.config=z1\.([\w-]+)/.exec(link)[1], "base64url");
   assert.deepEqual(JSON.parse(inflateRawSync(packed, { dictionary: Buffer.from(dictionary) }).toString()), job.model.config);

@@ -27,7 +27,7 @@ function tryAll(fields, valueOf, check) {
 }
 
 test("the catalogue of fields is fields.def", () => {
-  const text = readFileSync(path.join(ROOT, "core/fields.def"), "utf8");
+  const text = readFileSync(path.join(ROOT, "core/request/fields.def"), "utf8");
   const rows = [...text.matchAll(/^GP_FIELD\(\w+, "([^"]+)", (\w+), ([^,]+), ([^,]+), (\w+), (\w+), "([^"]*)", "([^"]*)", "([^"]*)"/gm)];
   assert.ok(rows.length > 70);
   assert.deepEqual(FIELDS.map((field) => [field.path, field.kind]), rows.map((row) => [row[1], row[2].toLowerCase()]));

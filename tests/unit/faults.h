@@ -2,7 +2,7 @@
 #ifndef GP_TESTS_FAULTS_H
 #define GP_TESTS_FAULTS_H
 
-#include "diagnostics.h"
+#include "base/diagnostics.h"
 
 /* The rows as "code path", one a line, in order; static storage, overwritten by the next call. */
 const char *faults_text(const gp_diagnostics *list);

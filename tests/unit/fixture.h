@@ -2,7 +2,7 @@
 #ifndef GP_TEST_FIXTURE_H
 #define GP_TEST_FIXTURE_H
 
-#include "ledger.h"
+#include "ledger/ledger.h"
 
 typedef struct {
     struct cJSON *tree;

@@ -2,7 +2,7 @@
 #ifndef GP_TEST_JOB_TEXT_H
 #define GP_TEST_JOB_TEXT_H
 
-#include "job.h"
+#include "request/job.h"
 
 extern gp_job job;
 extern gp_diagnostics faults;

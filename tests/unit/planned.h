@@ -2,7 +2,7 @@
 #ifndef GP_TEST_PLANNED_H
 #define GP_TEST_PLANNED_H
 
-#include "planner.h"
+#include "advise/planner.h"
 
 typedef struct {
     struct cJSON *tree;

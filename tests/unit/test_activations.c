@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 enum { H = 256, A = 8, D = 32, F = 688, S = 64, B = 2 };
 static const uint64_t h = H, a = A, g = 2, d = D, f = F, s = S, r = 8, tokens = UINT64_C(2) * S, q = UINT64_C(8) * D;

@@ -102,7 +102,7 @@ static void test_there_are_three_knobs_and_they_are_ordered_by_cost(void **state
 typedef struct { const char *group, *key, *arguments; } message;
 static const message messages[] = {
 #define GP_MESSAGE(group, key, arguments) {#group, #key, arguments},
-#include "messages.def"
+#include "base/messages.def"
 #undef GP_MESSAGE
 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "catalog.h"
+#include "catalog/catalog.h"
 
 /* What is typed, and the row it finds; "" is none. */
 typedef struct {

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "config.h"
-#include "model.h"
+#include "config/config.h"
+#include "model/model.h"
 
 static gp_diagnostics diagnostics;
 

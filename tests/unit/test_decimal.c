@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 
 /* xorshift64: the same numbers in every run. */
 static uint64_t next_random(uint64_t *state) {

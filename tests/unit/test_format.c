@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "format.h"
+#include "formats/format.h"
 
 static const gp_format *find(const char *name) {
     static gp_format scratch;

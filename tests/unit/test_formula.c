@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "expression.h"
-#include "formula.h"
+#include "formulas/formula.h"
 
 static void evaluates_to(const char *expression, double wanted) {
     const gp_term terms[] = {{"a", 6}, {"b_2", 4}, {"zero", 0}};

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "activations.h"
+#include "ledger/activations.h"
 #include "fixture.h"
 
 #define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "job_parts.h"
+#include "request/job_parts.h"
 #include "job_text.h"
 #include "tree.h"
 
@@ -289,7 +289,7 @@ static void test_named_choices_stand_where_the_field_has_them(void **state) {
 #define GP_CHOICE(field, name, index, text) \
     assert_int_equal(gp_choice_find(GP_FIELD_##field, text, strlen(text)), index); \
     assert_int_equal(GP_CHOICE_##field##_##name, index);
-#include "choices.def"
+#include "request/choices.def"
 #undef GP_CHOICE
 }
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "activations.h"
+#include "ledger/activations.h"
 #include "expression.h"
 #include "fixture.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "link.h"
+#include "request/link.h"
 #include "tree.h"
 
 static gp_diagnostics faults;

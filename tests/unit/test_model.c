@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cJSON.h"
-#include "model.h"
+#include "model/model.h"
 
 static gp_diagnostics diagnostics;
 static gp_job job;

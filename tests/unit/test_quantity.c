@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "quantity.h"
+#include "base/quantity.h"
 
 static void test_addition_saturates(void **state) {
     (void)state;

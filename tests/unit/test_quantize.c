@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "cache.h"
+#include "layout/cache.h"
 #include "fixture.h"
-#include "quantize.h"
+#include "model/quantize.h"
 
 #define SHAPE(layers, hidden, ffn) "{\"task\":\"infer\",\"model\":{\"layers\":" layers ",\"hidden\":" hidden ",\"heads\":8," \
     "\"kv_heads\":2,\"head_dim\":64,\"ffn\":" ffn ",\"vocab\":1000,\"tied_embeddings\":false,\"style\":\"llama\"}," \

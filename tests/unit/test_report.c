@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "planned.h"
-#include "report.h"
+#include "report/report.h"
 
 /* Ends the object in `writer` and compares it. */
 static void assert_written(gp_writer *writer, const char *expected) {

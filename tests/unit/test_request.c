@@ -11,8 +11,8 @@
 
 #include "faults.h"
 #include "gpuplan.h"
-#include "json_scan.h"
-#include "request.h"
+#include "base/json_scan.h"
+#include "request/request.h"
 
 static gp_diagnostics faults;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job.h"
+#include "request/job.h"
 
 typedef struct {
     char text[2048];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "derive.h"
+#include "plan/derive.h"
 #include "planned.h"
 
 static gp_verdict verdict_with(const char *job, const char *path, double value) {

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "tape.h"
+#include "ledger/tape.h"
 
 static gp_tape tape;
 

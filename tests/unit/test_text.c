@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnostics.h"
-#include "text.h"
+#include "base/diagnostics.h"
+#include "base/text.h"
 
 static size_t valid_bytes(const char *text) {
     return gp_utf8_prefix(text, strlen(text));
@@ -213,7 +213,7 @@ static void test_code_keys_are_their_names(void **state) {
     (void)state;
     const char *const names[] = {
 #define GP_DIAGNOSTIC(code, severity, key) #code,
-#include "diagnostics.def"
+#include "base/diagnostics.def"
 #undef GP_DIAGNOSTIC
     };
     for (int code = 0; code < GP_CODE_COUNT; code++) {

@@ -1,0 +1,71 @@
+#include <string.h>
+
+#include "plan/derive.h"
+#include "advise/knobs.h"
+
+static bool is_llama_cpp(const gp_draft *draft) {
+    return draft->plan->layout.recipe.engine == GP_ENGINE_LLAMA_CPP;
+}
+
+static bool cache_8bit(gp_draft *draft) {
+    if (draft->plan->layout.recipe.kv_bits <= 9) return false;
+    return gp_draft_choice(draft, GP_FIELD_KV, is_llama_cpp(draft) ? "q8_0" : "fp8");
+}
+
+/* A stated average of bits would outlive the name of the format. */
+static bool set_weights(gp_draft *draft, const char *format) {
+    if (gp_known(&draft->plan->job, GP_FIELD_WEIGHT_BITS)) return false;
+    draft->job.settings[GP_FIELD_WEIGHTS].text = format;
+    draft->job.settings[GP_FIELD_WEIGHTS].origin = GP_GIVEN;
+    gp_change *change = &draft->knob->changes[draft->knob->change_count++];
+    *change = (gp_change){.field = GP_FIELD_WEIGHTS};
+    gp_setting_text(&draft->plan->job, GP_FIELD_WEIGHTS, change->from, sizeof change->from);
+    gp_setting_text(&draft->job, GP_FIELD_WEIGHTS, change->to, sizeof change->to);
+    return true;
+}
+
+static bool weights_8bit(gp_draft *draft) {
+    if (draft->plan->layout.recipe.linear_bits <= 9) return false;
+    bool fp8 = draft->plan->device.row != NULL && draft->plan->device.row->fp8;
+    return set_weights(draft, is_llama_cpp(draft) ? "gguf:Q8_0" : fp8 ? "fp8" : "int8");
+}
+
+static bool weights_4bit(gp_draft *draft) {
+    if (draft->plan->layout.recipe.linear_bits <= 5) return false;
+    return set_weights(draft, is_llama_cpp(draft) ? "gguf:Q4_K_M" : "awq");
+}
+
+static bool scale(gp_draft *draft, gp_field field, int64_t factor, int64_t divisor, int64_t least) {
+    int64_t value = gp_whole(&draft->plan->job, field) * factor / divisor;
+    return value >= least && gp_draft_whole(draft, field, value);
+}
+
+static bool fewer_sequences(gp_draft *draft) { return scale(draft, GP_FIELD_CONCURRENCY, 1, 2, 1); }
+static bool more_sequences(gp_draft *draft) { return scale(draft, GP_FIELD_CONCURRENCY, 2, 1, 1); }
+static bool shorter_context(gp_draft *draft) { return scale(draft, GP_FIELD_CONTEXT, 1, 2, 128); }
+static bool longer_context(gp_draft *draft) { return scale(draft, GP_FIELD_CONTEXT, 2, 1, 1); }
+
+static bool tensor_parallel(gp_draft *draft) {
+    const gp_layout *layout = &draft->plan->layout;
+    if (is_llama_cpp(draft) || gp_origin_of(&draft->plan->job, GP_FIELD_INFER_DP) == GP_GIVEN) return false;
+    if (layout->tp * 2 > layout->per_node || layout->gpus % (layout->tp * 2) != 0) return false;
+    return gp_draft_whole(draft, GP_FIELD_INFER_TP, layout->tp * 2);
+}
+
+static const gp_knob_row rows[] = {
+    {"tensor_parallel",
+     {GP_COST_TIME, 0, 0, "Pope et al. 2022, arXiv:2211.05102, section 3"}, false, tensor_parallel},
+    {"cache_8bit", {GP_COST_QUALITY, 0, 0, "Sheng et al. 2023, arXiv:2303.06865, section 4"}, false, cache_8bit},
+    {"weights_8bit", {GP_COST_QUALITY, 0, 0, "Dettmers et al. 2022, arXiv:2208.07339, section 3"}, false, weights_8bit},
+    {"weights_4bit", {GP_COST_QUALITY, 0, 0, "Frantar et al. 2023, arXiv:2210.17323, section 4"}, false, weights_4bit},
+    {"more_sequences", {GP_COST_CAPACITY, 2, 2, ""}, true, more_sequences},
+    {"longer_context", {GP_COST_CAPACITY, 2, 2, ""}, true, longer_context},
+    {"fewer_sequences", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, fewer_sequences},
+    {"shorter_context", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, shorter_context},
+    {"fewer_gpus", {GP_COST_HARDWARE, 0.5, 0.5, ""}, true, gp_knob_fewer_gpus},
+    {"more_gpus", {GP_COST_HARDWARE, 2, 2, ""}, false, gp_knob_more_gpus},
+    {"bigger_gpu", {GP_COST_HARDWARE, 1, 1, ""}, false, gp_knob_bigger_gpu},
+    {NULL, {GP_COST_NONE, 0, 0, ""}, false, NULL},
+};
+
+const gp_knob_row *gp_knobs_inference(void) { return rows; }

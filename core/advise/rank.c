@@ -1,0 +1,161 @@
+#include "advise/rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/planner.h"
+
+#define INSTANCES_MOST 64
+
+static void place(gp_job *job, const gp_gpu_row *gpu) {
+    gp_gpu_request *request = &job->gpu;
+    *request = (gp_gpu_request){.custom = false};
+    size_t length = strlen(gpu->name);
+    if (length >= sizeof request->name) length = sizeof request->name - 1;
+    memcpy(request->name, gpu->name, length);
+}
+
+static const gp_diagnostic *first_error(const gp_diagnostics *diagnostics) {
+    for (int i = 0; i < diagnostics->count; i++)
+        if (gp_code_severity(diagnostics->rows[i].code) == GP_SEVERITY_ERROR) return &diagnostics->rows[i];
+    return NULL;
+}
+
+static double tokens_per_s(const gp_plan *plan) {
+    return gp_is_training(&plan->job) ? plan->time.tokens_per_s : plan->serving.throughput_tok_s.value;
+}
+
+/* Plans the job where it stands now and takes the figures over. */
+static void try_row(const gp_job *job, gp_plan *plan, gp_rank_row *row) {
+    gp_diagnostics_clear(&plan->diagnostics);
+    plan->stages = NULL;
+    row->answered = gp_plan_make(job, NULL, plan);
+    const gp_diagnostic *error = row->answered ? NULL : first_error(&plan->diagnostics);
+    if (error != NULL) row->fault = *error;
+    if (row->answered) {
+        row->verdict = plan->verdict;
+        row->count = plan->layout.gpus;
+        row->peak_bytes = plan->peak.bytes;
+        row->usable_bytes = plan->device.usable_bytes;
+        row->serves = !gp_is_training(&plan->job);
+        row->max_context = plan->kv.max_context;
+        row->max_concurrency = plan->kv.max_concurrency;
+        row->tokens_per_s = tokens_per_s(plan);
+    }
+    gp_plan_release(plan);
+}
+
+static void try_gpu(gp_job *job, gp_plan *plan, gp_rank_row *row) {
+    place(job, row->gpu);
+    gp_set_whole(job, GP_FIELD_COUNT, 1, GP_AUTO);
+    try_row(job, plan, row);
+}
+
+static bool holds(const gp_rank_row *row) { return row->answered && row->verdict != GP_NO; }
+
+static void try_instance(gp_job *job, gp_plan *plan, gp_rank_row *row) {
+    const gp_rank_row empty = *row;
+    int64_t number = 1;
+    place(job, row->gpu);
+    gp_set_whole(job, GP_FIELD_PER_NODE, row->instance->gpus, GP_GIVEN);
+    for (; number <= INSTANCES_MOST && !holds(row); number *= 2) {
+        *row = empty;
+        gp_set_whole(job, GP_FIELD_COUNT, number * row->instance->gpus, GP_GIVEN);
+        try_row(job, plan, row);
+        row->instances = number;
+    }
+    if (!holds(row)) {
+        *row = empty;
+        gp_set_whole(job, GP_FIELD_COUNT, row->instance->gpus, GP_GIVEN);
+        try_row(job, plan, row);
+        row->instances = 1;
+    }
+    row->count = row->instances * row->instance->gpus;
+    row->usd_per_hour = (double)row->instances * row->instance->usd_per_hour;
+    if (row->tokens_per_s > 0) row->usd_per_million_tokens = row->usd_per_hour / 3600 / row->tokens_per_s * 1e6;
+}
+
+/* Smaller comes first. */
+static int standing(const gp_rank_row *row) { return row->answered ? (int)row->verdict : GP_NO + 1; }
+
+static double card_bytes(const gp_rank_row *row) {
+    return row->gpu->memory_bytes > 0 ? (double)row->gpu->memory_bytes : row->gpu->memory_gb_nominal * (double)GP_GIB;
+}
+
+static int order(double a, double b) { return (a > b) - (a < b); }
+
+static int order_known(double a, double b) {
+    if ((a > 0) != (b > 0)) return a > 0 ? -1 : 1;
+    return order(a, b);
+}
+
+static bool comes_before(const gp_rank_row *a, const gp_rank_row *b, bool by_tokens) {
+    int difference = standing(a) - standing(b);
+    if (difference == 0 && a->instance != NULL) {
+        difference = by_tokens ? order_known(a->usd_per_million_tokens, b->usd_per_million_tokens)
+                               : order_known(a->usd_per_hour, b->usd_per_hour);
+    }
+    if (difference == 0) difference = order((double)a->count, (double)b->count);
+    if (difference == 0) difference = order(card_bytes(a), card_bytes(b));
+    if (difference == 0) difference = b->gpu->release_year - a->gpu->release_year;
+    return difference < 0;
+}
+
+/* Prices of tokens order the list only where each row that has an hourly price has one of tokens, too. */
+static bool tokens_are_priced(const gp_rank_row *rows, int count) {
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].answered || !(rows[i].usd_per_hour > 0)) continue;
+        if (!(rows[i].usd_per_million_tokens > 0)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Insertion keeps equal rows in the order of the catalogue; there are a hundred of them. */
+static void sort(gp_rank_row *rows, int count) {
+    bool by_tokens = tokens_are_priced(rows, count);
+    for (int i = 1; i < count; i++) {
+        gp_rank_row moving = rows[i];
+        int at = i;
+        for (; at > 0 && comes_before(&moving, &rows[at - 1], by_tokens); at--) rows[at] = rows[at - 1];
+        rows[at] = moving;
+    }
+}
+
+/* The row of one place in the catalogue; false when it is not wanted or its GPU is not known. */
+static bool row_at(gp_rank_kind kind, int index, const char *filter, gp_rank_row *row) {
+    *row = (gp_rank_row){.gpu = NULL};
+    if (kind == GP_RANK_GPUS) {
+        row->gpu = gp_catalog_gpu(index);
+        return gp_catalog_gpu_matches(row->gpu, filter);
+    }
+    row->instance = gp_catalog_instance(index);
+    row->gpu = gp_catalog_find_gpu(row->instance->gpu);
+    return row->gpu != NULL && row->instance->gpus > 0 && gp_catalog_instance_matches(row->instance, filter);
+}
+
+gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filter, gp_plan *plan, int *count) {
+    int most = kind == GP_RANK_GPUS ? gp_catalog_gpu_count() : gp_catalog_instance_count();
+    gp_rank_row *rows = malloc((size_t)most * sizeof *rows);
+    gp_job *job = malloc(sizeof *job);
+    *count = 0;
+    for (int i = 0; rows != NULL && job != NULL && i < most; i++) {
+        gp_rank_row *row = &rows[*count];
+        if (!row_at(kind, i, filter, row)) continue;
+        *job = *request;
+        if (kind == GP_RANK_GPUS)
+            try_gpu(job, plan, row);
+        else
+            try_instance(job, plan, row);
+        *count += 1;
+    }
+    bool complete = rows != NULL && job != NULL;
+    free(job);
+    if (!complete) {
+        free(rows);
+        return NULL;
+    }
+    sort(rows, *count);
+    return rows;
+}

@@ -1,0 +1,32 @@
+/* Words of configs, the frequent ones last, since a shorter way back takes fewer bits. Part of every packed link: a
+ * change of one letter would make all of them unreadable. */
+#include "base/deflate.h"
+
+const char gp_deflate_dictionary[] =
+    "\"gguf\":\"embedding\"\"output\"\"ffn_down\"\"attn_v\"\"q6_K\"\"q4_K\"\"f32\"\"no_bias\":\"alibi\":\"attn_config\":{\"kv_n_heads\":\"expansion_ratio\":"
+    "\"multi_query\":\"parallel_attn\":\"new_decoder_architecture\":\"word_embed_proj_dim\":\"do_layer_norm_before\":\"use_parallel_residual\":"
+    "\"qk_layernorm\":\"use_qk_norm\":\"add_qkv_bias\":\"add_bias_linear\":\"is_encoder_decoder\":\"num_decoder_layers\":\"d_model\":\"d_ff\":\"d_kv\":"
+    "\"n_head\":\"n_layer\":\"n_embd\":\"n_inner\":\"n_positions\":\"layer_norm_epsilon\":\"projector_hidden_act\":\"mm_hidden_size\":"
+    "\"audio_config\":{\"image_token_index\":\"num_channels\":\"image_size\":\"deepstack_visual_indexes\":\"temporal_patch_size\":"
+    "\"spatial_merge_size\":\"out_hidden_size\":\"num_position_embeddings\":\"in_channels\":\"patch_size\":\"depth\":\"num_heads\":"
+    "\"time_step_limit\":\"time_step_max\":\"time_step_min\":\"time_step_rank\":\"residual_in_fp32\":\"rescale_prenorm_residual\":"
+    "\"use_mamba_kernels\":\"use_conv_bias\":\"mamba_proj_bias\":\"mamba_n_groups\":\"mamba_d_state\":\"mamba_d_conv\":\"mamba_expand\":"
+    "\"mamba_n_heads\":\"mamba_d_head\":\"mamba_hidden_act\":\"mamba_head_dim\":\"mamba_num_heads\":\"ssm_state_size\":\"state_size\":\"conv_kernel\":"
+    "\"n_groups\":\"chunk_size\":\"expand\":\"hybrid_override_pattern\":\"conv_L_cache\":\"full_attn_idxs\":\"block_ff_dim\":"
+    "\"linear_conv_kernel_dim\":\"linear_key_head_dim\":\"linear_num_key_heads\":\"linear_num_value_heads\":\"linear_value_head_dim\":"
+    "\"attn_output_gate\":\"full_attention_interval\":\"mtp_num_hidden_layers\":\"partial_rotary_factor\":\"sliding_window_pattern\":"
+    "\"num_kv_shared_layers\":\"final_logit_softcapping\":\"attn_logit_softcapping\":\"query_pre_attn_scalar\":\"interleave_moe_layer_step\":"
+    "\"attention_chunk_size\":\"no_rope_layers\":\"moe_layers\":\"mlp_layer_types\":\"moe_latent_size\":\"moe_shared_expert_intermediate_size\":"
+    "\"shared_intermediate_size\":\"shared_expert_intermediate_size\":\"decoder_sparse_step\":\"mlp_only_layers\":[],\"index_head_dim\":"
+    "\"index_n_heads\":\"index_topk\":\"indexer_types\":[\"shared\",\"full\",\"ep_size\":1,\"topk_method\":\"noaux_tc\",\"scoring_func\":\"sigmoid\","
+    "\"n_group\":\"topk_group\":\"routed_scaling_factor\":\"moe_layer_freq\":\"first_k_dense_replace\":\"num_nextn_predict_layers\":"
+    "\"qk_rope_head_dim\":\"qk_nope_head_dim\":\"qk_head_dim\":\"v_head_dim\":\"q_lora_rank\":\"kv_lora_rank\":\"n_routed_experts\":"
+    "\"n_shared_experts\":\"num_local_experts\":\"norm_topk_prob\":\"moe_intermediate_size\":\"num_experts_per_tok\":\"num_experts\":"
+    "\"sparse\",\"sparse\",\"moe\",\"moe\",\"mamba\",\"mamba\",\"attention\",\"linear_attention\",\"linear_attention\",\"linear_attention\","
+    "\"full_attention\",\"sliding_attention\",\"sliding_attention\",\"full_attention\",\"layer_types\":[\"max_window_layers\":"
+    "\"use_sliding_window\":false,\"sliding_window\":null,\"vision_config\":{\"text_config\":{\"architectures\":[\"ForConditionalGeneration\"],"
+    "\"DeepseekV3\"GlmMoeDsa\"NemotronH\"Gemma3\"Mixtral\"Mistral\"Qwen2\"Qwen3Moe\"Qwen3\"LlamaForCausalLM\"],"
+    "{\"model_type\":\"deepseek_v3\"qwen3_moe\"qwen3_next\"gemma3_text\"mistral\"mixtral\"qwen2\"qwen3\"llama\",\"mlp_bias\":false,"
+    "\"attention_bias\":false,\"head_dim\":128,\"hidden_size\":4096,\"intermediate_size\":14336,\"max_position_embeddings\":131072,"
+    "\"num_attention_heads\":32,\"num_hidden_layers\":32,\"num_key_value_heads\":8,\"tie_word_embeddings\":true,\"tie_word_embeddings\":false,"
+    "\"vocab_size\":128256}";

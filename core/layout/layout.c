@@ -1,0 +1,436 @@
+#include "layout/layout.h"
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
+
+/* Value of a degree, or `fallback` when the job leaves it open. */
+static int64_t degree(const gp_job *job, gp_field field, int64_t fallback) {
+    return gp_known(job, field) ? at_least_one(gp_whole(job, field)) : fallback;
+}
+
+/* Product of degrees; each is at most 2^20 and the factors are few, so saturation only guards hostile input. */
+static int64_t product(int64_t a, int64_t b) {
+    uint64_t value = gp_mul((uint64_t)a, (uint64_t)b);
+    return value > GP_EXACT_MAX ? (int64_t)GP_EXACT_MAX : (int64_t)value;
+}
+
+/* Heads that tensor parallelism divides. A model without attention is split along its recurrent heads or channels. */
+static int64_t split_heads(const gp_model *model) {
+    const gp_state_space *ssm = &model->shape.recurrent;
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kinds[i].kind.attention != GP_ATTENTION_NONE) return model->shape.heads;
+    return at_least_one(ssm->heads > 0 ? ssm->heads : ssm->inner);
+}
+
+/* The whole node's GPUs as far as the heads allow: the largest divisor of the count that divides the heads and that
+ * the KV heads divide or are divided by. */
+static int64_t widest_tensor_parallel(const gp_model *model, int64_t gpus, int64_t per_node) {
+    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads);
+    int64_t limit = gpus < per_node ? gpus : per_node;
+    for (int64_t tp = limit; tp > 1; tp--) {
+        bool kv_even = kv_heads % tp == 0 || tp % kv_heads == 0;
+        if (gpus % tp == 0 && heads % tp == 0 && kv_even) return tp;
+    }
+    return 1;
+}
+
+static void read_training(const gp_job *job, gp_layout *layout) {
+    layout->tp = degree(job, GP_FIELD_TP, 1);
+    layout->pp = degree(job, GP_FIELD_PP, 1);
+    layout->vpp = layout->pp > 1 ? degree(job, GP_FIELD_VPP, 1) : 1;
+    layout->cp = degree(job, GP_FIELD_CP, 1);
+    layout->all_in_flight = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
+    layout->level = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
+    layout->both_ways = layout->pp > 1 && gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_DUALPIPE);
+    layout->ep = degree(job, GP_FIELD_EP, 1);
+    layout->zero = gp_known(job, GP_FIELD_ZERO) ? (int)gp_whole(job, GP_FIELD_ZERO) : 0;
+    layout->sequence_parallel =
+        gp_known(job, GP_FIELD_SEQUENCE_PARALLEL) ? gp_whole(job, GP_FIELD_SEQUENCE_PARALLEL) != 0 : layout->tp > 1;
+    layout->micro_batch = degree(job, GP_FIELD_MICRO_BATCH, 1);
+    layout->seq_len = degree(job, GP_FIELD_SEQ_LEN, 1);
+}
+
+/* llama.cpp splits by layers over all GPUs (--split-mode layer, its default), and so do the libraries (transformers:
+ * device_map "auto"); servers use tensor parallelism within the node and replicas beyond it. */
+static void read_inference(const gp_job *job, const gp_model *model, gp_layout *layout) {
+    bool by_layers = layout->recipe.engine != GP_ENGINE_PAGED;
+    bool stages_open = !gp_known(job, GP_FIELD_INFER_PP) || gp_origin_of(job, GP_FIELD_INFER_PP) == GP_DEFAULT;
+    bool split_open = !gp_known(job, GP_FIELD_INFER_TP);
+    layout->tp = degree(job, GP_FIELD_INFER_TP, 1);
+    layout->pp = degree(job, GP_FIELD_INFER_PP, 1);
+    layout->ep = degree(job, GP_FIELD_INFER_EP, 1);
+    int64_t replicas = degree(job, GP_FIELD_INFER_DP, 1);
+    int64_t gpus = layout->gpus % replicas == 0 ? layout->gpus / replicas : layout->gpus;
+    if (split_open && stages_open && by_layers)
+        layout->pp = gpus < model->shape.layers ? gpus : at_least_one(model->shape.layers);
+    else if (split_open)
+        layout->tp = widest_tensor_parallel(model, gpus % layout->pp == 0 ? gpus / layout->pp : 1, layout->per_node);
+}
+
+/* What has to be held at once: every sequence with its whole context, spread over the replicas. */
+static void settle_sequences(const gp_job *job, gp_layout *layout) {
+    int64_t exchange = at_least_one(gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT));
+    layout->context = degree(job, GP_FIELD_CONTEXT, exchange);
+    layout->sequences = ceil_div(degree(job, GP_FIELD_CONCURRENCY, 1), layout->dp);
+}
+
+static void check_heads(const gp_layout *layout, const gp_model *model, const char *path, gp_diagnostics *diagnostics) {
+    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads), tp = layout->tp;
+    bool kv_even = kv_heads % tp == 0 || tp % kv_heads == 0;
+    if (heads % tp != 0 || !kv_even) {
+        gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_HEADS_NOT_DIVISIBLE, path);
+        gp_argue_number(row, "heads", (double)(heads % tp != 0 ? heads : kv_heads));
+        gp_argue_number(row, "tp", (double)tp);
+    } else if (tp > kv_heads) {
+        gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_KV_HEADS_REPLICATED, path);
+        gp_argue_number(row, "kv_heads", (double)kv_heads);
+        gp_argue_number(row, "tp", (double)tp);
+        int64_t copies = tp / kv_heads;
+        gp_argue_number(row, "copies", (double)copies);
+    }
+}
+
+static void check_stages(const gp_layout *layout, const gp_model *model, const char *path,
+                         gp_diagnostics *diagnostics) {
+    int64_t chunks = product(layout->pp, layout->vpp);
+    if (chunks <= model->shape.layers || gp_layout_counts_ends(model, layout)) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_LAYERS_NOT_ENOUGH, path);
+    gp_argue_number(row, "layers", (double)model->shape.layers);
+    gp_argue_number(row, "pp", (double)chunks);
+}
+
+static void mismatch(gp_code code, const char *path, const char *name, int64_t stated, int64_t computed,
+                     gp_diagnostics *diagnostics) {
+    gp_diagnostic *row = gp_diagnose(diagnostics, code, path);
+    gp_argue_number(row, name, (double)stated);
+    gp_argue_number(row, "product", (double)computed);
+}
+
+/* Experts are spread over the GPUs of one pipeline stage, each over as many as any other (Megatron-LM,
+ * core/parallel_state.py). */
+static void check_experts(int64_t ep, int64_t gpus, const char *path, gp_diagnostics *diagnostics) {
+    if (ep <= 1 || gpus % ep == 0) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_EXPERTS_MISMATCH, path);
+    gp_argue_number(row, "ep", (double)ep);
+    gp_argue_number(row, "gpus", (double)gpus);
+}
+
+/* One copy on several GPUs without any way of splitting it: device_map="auto" of accelerate lays its layers over them. */
+static bool maps_devices(const gp_job *job, const gp_layout *layout) {
+    bool one_copy = gp_is_training(job) && gp_origin_of(job, GP_FIELD_DP) == GP_GIVEN && degree(job, GP_FIELD_DP, 1) == 1;
+    return one_copy && layout->recipe.framework->hugging_face && layout->tp * layout->pp * layout->cp == 1;
+}
+
+/* Data parallelism is what the other degrees leave of the GPUs. */
+static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_field, gp_diagnostics *diagnostics) {
+    if (layout->gpus > 1 && maps_devices(job, layout)) {
+        layout->device_map = true;
+        layout->pp = layout->gpus;
+        gp_argue_number(gp_diagnose(diagnostics, GP_CODE_DEVICE_MAP, "hardware.count"), "count", (double)layout->gpus);
+    }
+    int64_t inner = product(product(layout->tp, layout->pp), layout->cp);
+    bool even = layout->gpus % inner == 0;
+    layout->dp = degree(job, dp_field, even ? layout->gpus / inner : 1);
+    int64_t used = product(inner, layout->dp);
+    if (gp_origin_of(job, GP_FIELD_COUNT) == GP_DEFAULT && layout->gpus == 1) layout->gpus = used;
+    if (used == layout->gpus) return;
+    mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", layout->gpus, used, diagnostics);
+}
+
+/* torchtitan cuts the batch of a GPU into as many micro-batches as its pipeline has stages
+ * (pipeline_parallel_microbatches), or into single sequences where that does not go. */
+static void split_batch(gp_layout *layout) {
+    layout->batch_parts = 1;
+    if (!layout->recipe.framework->splits_batch || layout->pp == 1) return;
+    int64_t parts = product(layout->pp, layout->vpp);
+    if (layout->micro_batch % parts != 0) parts = layout->micro_batch;
+    layout->batch_parts = parts;
+    layout->grad_accum = product(layout->grad_accum, parts);
+    layout->micro_batch /= parts;
+}
+
+/* global_batch = micro_batch * grad_accum * dp: the missing one follows from the other two. */
+static void settle_batch(const gp_job *job, gp_layout *layout, gp_diagnostics *diagnostics) {
+    int64_t per_pass = product(layout->micro_batch, layout->dp);
+    bool batch_known = gp_known(job, GP_FIELD_GLOBAL_BATCH);
+    layout->grad_accum = degree(job, GP_FIELD_GRAD_ACCUM, 1);
+    layout->global_batch = product(per_pass, layout->grad_accum);
+    if (!batch_known) return;
+    int64_t stated = at_least_one(gp_whole(job, GP_FIELD_GLOBAL_BATCH));
+    if (!gp_known(job, GP_FIELD_GRAD_ACCUM)) {
+        layout->grad_accum = at_least_one(stated / per_pass);
+        layout->global_batch = product(per_pass, layout->grad_accum);
+    }
+    if (layout->global_batch == stated) return;
+    mismatch(GP_CODE_BATCH_MISMATCH, "train.global_batch", "global_batch", stated, layout->global_batch, diagnostics);
+}
+
+/* Context parallelism gives each rank as many tokens as any other. The Trainer pads a sequence to that; other
+ * frameworks refuse it. A length that the solver found is a multiple by itself (solve_max.c). */
+static void check_sequence(const gp_job *job, int64_t cp, gp_diagnostics *diagnostics) {
+    int64_t tokens = gp_whole(job, GP_FIELD_SEQ_LEN);
+    bool solved = gp_origin_of(job, GP_FIELD_SEQ_LEN) == GP_SOLVED || !gp_known(job, GP_FIELD_SEQ_LEN);
+    if (solved || cp < 1 || tokens % cp == 0) return;
+    bool pads = gp_origin_of(job, GP_FIELD_FRAMEWORK) == GP_GIVEN && gp_recipe_pads_sequences(job);
+    gp_diagnostic *row =
+        gp_diagnose(diagnostics, pads ? GP_CODE_SEQUENCE_PADDED : GP_CODE_SEQUENCE_NOT_DIVISIBLE, "train.seq_len");
+    gp_argue_number(row, "seq_len", (double)tokens);
+    gp_argue_number(row, "cp", (double)cp);
+}
+
+static bool has_error(const gp_diagnostics *diagnostics, int from) {
+    for (int i = from; i < diagnostics->count; i++)
+        if (gp_code_severity(diagnostics->rows[i].code) == GP_SEVERITY_ERROR) return true;
+    return false;
+}
+
+bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics) {
+    int before = diagnostics->count;
+    bool training = gp_is_training(job);
+    *layout = (gp_layout){.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .ep = 1, .dp = 1, .micro_batch = 1, .grad_accum = 1};
+    layout->gpus = degree(job, GP_FIELD_COUNT, 1);
+    layout->per_node = degree(job, GP_FIELD_PER_NODE, 8);
+    gp_recipe_build(job, model, &layout->recipe);
+    if (training)
+        read_training(job, layout);
+    else
+        read_inference(job, model, layout);
+    check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
+    settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
+    check_experts(layout->ep, layout->gpus / layout->pp, training ? "train.ep" : "infer.ep", diagnostics);
+    if (training) {
+        settle_batch(job, layout, diagnostics);
+        split_batch(layout);
+        gp_layout_read_split(job, model, layout, diagnostics);
+        check_sequence(job, layout->cp, diagnostics);
+    } else {
+        settle_sequences(job, layout);
+    }
+    return !has_error(diagnostics, before);
+}
+
+/* Value of a field that is settled before any solving; 0 when it is open or at fault. */
+static int64_t settled(const gp_job *job, gp_field field, const gp_diagnostics *faults) {
+    bool settled = gp_known(job, field) && !gp_is_faulty(faults, gp_field_info(field)->path);
+    /* Which engine splits by layers decides on serving stages that nobody asked for. */
+    if (field == GP_FIELD_INFER_PP && gp_origin_of(job, field) == GP_DEFAULT) return 0;
+    return settled ? at_least_one(gp_whole(job, field)) : 0;
+}
+
+/* Factors of a stated total: the product of those that are settled must be that total, or divide it while one is open. */
+typedef struct { int64_t product; int open; } factors;
+static void take_factor(factors *all, int64_t value) {
+    all->open += value == 0;
+    if (value > 0) all->product = product(all->product, value);
+}
+static bool are_factors_of(const factors *all, int64_t total) {
+    return all->open > 0 ? total % all->product == 0 : total == all->product;
+}
+
+static void check_batch(const gp_job *job, int64_t replicas, gp_diagnostics *diagnostics) {
+    int64_t stated = settled(job, GP_FIELD_GLOBAL_BATCH, diagnostics);
+    factors batch = {1, 0};
+    take_factor(&batch, replicas);
+    take_factor(&batch, settled(job, GP_FIELD_MICRO_BATCH, diagnostics));
+    take_factor(&batch, settled(job, GP_FIELD_GRAD_ACCUM, diagnostics));
+    if (stated == 0 || are_factors_of(&batch, stated)) return;
+    int64_t nearest = batch.open > 0 ? product(batch.product, at_least_one(stated / batch.product)) : batch.product;
+    mismatch(GP_CODE_BATCH_MISMATCH, "train.global_batch", "global_batch", stated, nearest, diagnostics);
+}
+
+void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
+    bool training = gp_is_training(job);
+    if (gp_origin_of(job, GP_FIELD_TASK) != GP_GIVEN) return;
+    gp_layout layout = {.vpp = at_least_one(settled(job, GP_FIELD_VPP, diagnostics))};
+    int64_t tp = settled(job, training ? GP_FIELD_TP : GP_FIELD_INFER_TP, diagnostics);
+    int64_t pp = settled(job, training ? GP_FIELD_PP : GP_FIELD_INFER_PP, diagnostics);
+    int64_t cp = training ? settled(job, GP_FIELD_CP, diagnostics) : 1;
+    int64_t dp = settled(job, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    layout.tp = at_least_one(tp);
+    layout.pp = at_least_one(pp);
+    if (model != NULL) {
+        check_heads(&layout, model, training ? "train.tp" : "infer.tp", diagnostics);
+        check_stages(&layout, model, training ? "train.pp" : "infer.pp", diagnostics);
+    }
+    factors grid = {1, 0};
+    take_factor(&grid, tp);
+    take_factor(&grid, pp);
+    take_factor(&grid, cp);
+    factors inner = grid;
+    take_factor(&grid, dp);
+    int64_t count = settled(job, GP_FIELD_COUNT, diagnostics);
+    bool given = count > 0 && gp_origin_of(job, GP_FIELD_COUNT) == GP_GIVEN;
+    if (given && !are_factors_of(&grid, count))
+        mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", count, grid.product, diagnostics);
+    int64_t ep = settled(job, training ? GP_FIELD_EP : GP_FIELD_INFER_EP, diagnostics);
+    if (given && count % layout.pp == 0) check_experts(ep, count / layout.pp, training ? "train.ep" : "infer.ep", diagnostics);
+    if (!training) return;
+    bool replicas_follow = dp == 0 && count > 0 && inner.open == 0 && count % inner.product == 0;
+    check_batch(job, replicas_follow ? count / inner.product : dp, diagnostics);
+    if (!gp_is_faulty(diagnostics, "train.seq_len")) check_sequence(job, cp, diagnostics);
+}
+
+/* Elements of one copy of a matrix on one tensor-parallel rank. KV heads that are fewer than the ranks are copied. */
+static uint64_t matrix_share(const gp_matrix *matrix, int64_t kv_heads, int64_t tp) {
+    uint64_t whole = gp_mul((uint64_t)matrix->inputs, (uint64_t)matrix->outputs);
+    if (matrix->split == GP_SPLIT_COPIED) return whole;
+    if (matrix->split != GP_SPLIT_KV_COLUMN) return gp_div_ceil(whole, (uint64_t)tp);
+    kv_heads = at_least_one(kv_heads);
+    return gp_mul(whole / (uint64_t)kv_heads, (uint64_t)ceil_div(kv_heads, tp));
+}
+
+/* Biases of column-split matrices are split with their outputs, those of row-split ones are copied. */
+static uint64_t bias_share(const gp_matrix *matrix, int64_t tp) {
+    if (!matrix->bias) return 0;
+    uint64_t outputs = (uint64_t)matrix->outputs;
+    bool whole = matrix->split == GP_SPLIT_ROW || matrix->split == GP_SPLIT_COPIED;
+    return whole ? outputs : gp_div_ceil(outputs, (uint64_t)tp);
+}
+
+/* Elements of the two adapter matrices on one rank: the factor on the unsplit side is copied. */
+static uint64_t adapter_share(const gp_matrix *matrix, uint64_t rank, int64_t tp) {
+    uint64_t inputs = (uint64_t)matrix->inputs, outputs = (uint64_t)matrix->outputs;
+    uint64_t ways = matrix->split == GP_SPLIT_COPIED ? 1 : (uint64_t)tp;
+    bool by_rows = matrix->split == GP_SPLIT_ROW;
+    uint64_t in_share = by_rows ? gp_div_ceil(inputs, ways) : inputs;
+    uint64_t out_share = by_rows ? outputs : gp_div_ceil(outputs, ways);
+    return gp_mul(rank, gp_add(in_share, out_share));
+}
+
+/* How a rank shares the routed experts: each of `ep` groups holds its part of them, split `tp` ways inside. */
+typedef struct { int64_t ep, tp, ranks; } expert_split;
+
+/* Training, Megatron-LM (core/parallel_state.py): experts are split by tensor parallelism as well where expert
+ * parallelism fits into the data-parallel ranks, else they stay whole; what remains are copies. Serving (vLLM, SGLang):
+ * the ranks of expert parallelism are those of tensor and data parallelism together. */
+static expert_split split_experts(const gp_job *job, const gp_layout *layout) {
+    int64_t ranks = product(layout->dp, layout->cp), ep = layout->ep;
+    if (ep <= 1) return (expert_split){1, layout->tp, ranks};
+    if (!gp_is_training(job))
+        return (expert_split){ep, layout->tp > ep && layout->tp % ep == 0 ? layout->tp / ep : 1, 1};
+    if (ranks % ep == 0) return (expert_split){ep, layout->tp, ranks / ep};
+    return (expert_split){ep, 1, at_least_one(product(ranks, layout->tp) / ep)};
+}
+
+typedef struct { uint64_t linear, expert, other, adapter_share, adapter_whole; } layer_sums;
+
+static void add_matrix(const gp_job *job, const gp_matrix *matrix, const gp_layer *layer, int64_t tp,
+                       const expert_split *split, layer_sums *sums) {
+    bool expert = matrix->copies > 1;
+    int64_t ways = expert ? split->tp : tp, copies = ceil_div(matrix->copies, expert ? split->ep : 1);
+    uint64_t params = gp_mul((uint64_t)copies, matrix_share(matrix, layer->kind.kv_heads, ways));
+    bool quantised = gp_tensor_info(matrix->tensor)->quantised;
+    if (quantised) sums->linear = gp_add(sums->linear, params);
+    if (quantised && expert) sums->expert = gp_add(sums->expert, params);
+    if (!quantised) sums->other = gp_add(sums->other, params);
+    sums->other = gp_add(sums->other, gp_mul((uint64_t)copies, bias_share(matrix, ways)));
+    if (!gp_is_adapter(job) || !gp_adapts(job->lora_targets, matrix)) return;
+    uint64_t rank = (uint64_t)gp_whole(job, GP_FIELD_LORA_RANK);
+    uint64_t share = gp_mul((uint64_t)copies, adapter_share(matrix, rank, ways));
+    uint64_t whole = gp_mul((uint64_t)matrix->copies, adapter_share(matrix, rank, 1));
+    sums->adapter_share = gp_add(sums->adapter_share, share);
+    sums->adapter_whole = gp_add(sums->adapter_whole, whole);
+}
+
+/* Norms and vectors are copied. */
+static layer_sums sum_layer(const gp_job *job, const gp_layer *layer, int64_t tp, const expert_split *split) {
+    layer_sums sums = {.other = gp_add(layer->norm_params, layer->other_params)};
+    for (int i = 0; i < layer->matrix_count; i++) {
+        const gp_matrix *matrix = &layer->matrices[i];
+        if (!gp_tensor_info(matrix->tensor)->quantised)
+            sums.other = gp_sub_or_zero(sums.other, gp_mul((uint64_t)matrix->inputs, (uint64_t)matrix->outputs));
+        add_matrix(job, matrix, layer, tp, split, &sums);
+    }
+    return sums;
+}
+
+/* Adapters of the stage. A count that the job states, and adapters on embedding and head, are spread as the
+ * per-layer ones are. */
+static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t whole, int64_t layers) {
+    if (model->adapter_params == whole) return share;
+    double part = whole > 0 ? (double)share / (double)whole : (double)layers / (double)model->shape.layers;
+    return gp_bytes_from_double((double)model->adapter_params * part);
+}
+
+/* 1F1B: stage i starts p - i micro-batches before its first backward pass. Interleaved with v chunks per rank:
+ * 2 (p - i - 1) + (v - 1) p + 1 chunks (Narayanan et al. 2021, arXiv:2104.04473, section 2.2, and its schedule in
+ * Megatron-LM core/pipeline_parallel/schedules.py). GPipe (Huang et al. 2019, arXiv:1811.06965, section 2.3) holds them
+ * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first,
+ * DualPipe (DeepSeek-AI 2024, arXiv:2412.19437, table 2) one more than there are stages. */
+static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
+    int64_t p = layout->pp, v = layout->vpp, total = product(layout->grad_accum, v);
+    if (layout->device_map) return 1;
+    if (layout->all_in_flight) return total;
+    if (layout->both_ways) return (p + 1) * v < total ? (p + 1) * v : total;
+    int64_t held = layout->level ? p * v : v == 1 ? p - stage : 2 * (p - stage - 1) + (v - 1) * p + 1;
+    return held < total ? held : total;
+}
+
+static void add_layers(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    int64_t here[GP_KINDS_MAX];
+    uint64_t adapters = 0, all_adapters = 0;
+    expert_split split = split_experts(job, layout);
+    gp_model_kinds_of(model, share->first_layer, share->layers, here);
+    for (int i = 0; i < model->kind_count; i++) {
+        layer_sums sums = sum_layer(job, &model->kinds[i], layout->tp, &split);
+        uint64_t layers = (uint64_t)here[i], one = gp_add(sums.linear, sums.other);
+        if (here[i] > 0 && one > share->layer_params) share->layer_params = one;
+        share->linear_params = gp_add(share->linear_params, gp_mul(sums.linear, layers));
+        share->expert_params = gp_add(share->expert_params, gp_mul(sums.expert, layers));
+        share->other_params = gp_add(share->other_params, gp_mul(sums.other, layers));
+        adapters = gp_add(adapters, gp_mul(sums.adapter_share, layers));
+        all_adapters = gp_add(all_adapters, gp_mul(sums.adapter_whole, (uint64_t)model->kind_layers[i]));
+    }
+    share->local_experts = ceil_div(model->shape.experts.count, split.ep);
+    share->expert_ranks = split.ranks;
+    share->adapter_params = stage_adapters(model, adapters, all_adapters, share->layers);
+}
+
+/* Towers stand before the first layer and are split like the rest; the prediction modules, which engines leave out,
+ * after the last one where the published count holds them. */
+static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    uint64_t ways = (uint64_t)layout->tp;
+    if (share->first) {
+        uint64_t towers = gp_div_ceil(gp_add(model->vision_params, model->audio_params), ways);
+        share->embedding_params = gp_div_ceil(model->embedding_params, ways);
+        share->other_params = gp_add(share->other_params, gp_add(share->embedding_params, model->position_params));
+        share->other_params = gp_add(share->other_params, towers);
+    }
+    if (!share->last) return;
+    bool copied = model->head_params == 0 && layout->pp > 1;
+    share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params, ways);
+    share->other_params = gp_add(share->other_params, gp_add(share->head_params, model->final_params));
+    if (gp_is_training(job) && model->shape.mtp_counted)
+        share->other_params = gp_add(share->other_params, gp_div_ceil(model->mtp_params, ways));
+}
+
+/* The other stage of a GPU in a pipeline that runs both ways. */
+static void add_mirror(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
+    gp_stage_share other = {.index = layout->pp - 1 - share->index, .first = share->last, .last = share->first};
+    other.layers = gp_layout_layers(model, layout, other.index, &other.first_layer);
+    add_layers(job, model, layout, &other);
+    add_ends(job, model, layout, &other);
+    share->copies = 2;
+    share->first = share->last = share->first || share->last;
+    share->linear_params = gp_add(share->linear_params, other.linear_params);
+    share->other_params = gp_add(share->other_params, other.other_params);
+    share->embedding_params = gp_add(share->embedding_params, other.embedding_params);
+    share->head_params = gp_add(share->head_params, other.head_params);
+    share->expert_params = gp_add(share->expert_params, other.expert_params);
+    share->adapter_params = gp_add(share->adapter_params, other.adapter_params);
+    if (other.layer_params > share->layer_params) share->layer_params = other.layer_params;
+}
+
+void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t index,
+                     gp_stage_share *share) {
+    *share = (gp_stage_share){.index = index, .gpus = layout->gpus / layout->pp, .copies = 1};
+    share->layers = gp_layout_layers(model, layout, index, &share->first_layer);
+    share->first = index == 0;
+    share->last = index == layout->pp - 1;
+    add_layers(job, model, layout, share);
+    add_ends(job, model, layout, share);
+    if (layout->both_ways) add_mirror(job, model, layout, share);
+    share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->tp));
+    share->in_flight = chunks_in_flight(layout, index);
+}

@@ -1,0 +1,11 @@
+/* assume.h: what a plan rests on besides the request's own words. */
+#ifndef GP_ASSUME_H
+#define GP_ASSUME_H
+
+#include "plan/plan.h"
+
+/* Appends an assumption for every default, derived and solved value that matters to the plan's task, and for every
+ * given value that has no effect on it. */
+void gp_assume(gp_plan *plan);
+
+#endif

@@ -1,0 +1,146 @@
+#include "timing/timing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "timing/timing_parts.h"
+
+static gp_range ranged(double value, double spread) {
+    return (gp_range){value, value / (1 + spread), value * (1 + spread)};
+}
+
+static double number(const gp_job *job, gp_field field, double fallback) {
+    return gp_known(job, field) ? (double)gp_whole(job, field) : fallback;
+}
+
+/* What is asked of the engine, and what it can take. */
+typedef struct {
+    double prompt, output, context; /* tokens; context: halfway through the output */
+    double asked, most;             /* sequences over all replicas */
+    double computed;                /* tokens of a prompt that no cached prefix holds */
+} traffic;
+
+/* A job that names a context and no prompt fills the context, in speed as in memory. */
+static double prompt_tokens(const gp_job *job, double output) {
+    double prompt = number(job, GP_FIELD_PROMPT, 0);
+    bool open = gp_origin_of(job, GP_FIELD_PROMPT) == GP_DEFAULT;
+    gp_origin context = gp_origin_of(job, GP_FIELD_CONTEXT);
+    if (!open || (context != GP_GIVEN && context != GP_SOLVED)) return prompt;
+    return fmax(1, number(job, GP_FIELD_CONTEXT, 0) - output);
+}
+
+/* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
+static traffic traffic_of(const gp_job *job, const gp_replica *m, double cache_tokens) {
+    traffic load = {.output = number(job, GP_FIELD_OUTPUT, 0)};
+    load.prompt = prompt_tokens(job, load.output);
+    load.context = load.prompt + load.output / 2;
+    load.computed = load.prompt >= 1 ? fmax(1, floor(load.prompt * (1 - gp_real_or(job, GP_FIELD_PREFIX_HITS, 0)))) : 0;
+    load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
+    if (!m->engine->server) return load;
+    double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
+    if (gp_known(job, GP_FIELD_MAX_NUM_SEQS)) most = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
+    load.most = fmax(1, most) * (double)m->layout->dp;
+    double held = load.prompt + load.output / (m->engine->keeps_room ? 1 : 2);
+    if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, held));
+    load.most = fmax(1, floor(load.most));
+    gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);
+    if (origin != GP_GIVEN && origin != GP_SOLVED) load.asked = load.most;
+    return load;
+}
+
+/* Seconds that a prompt takes when it is read with others, as many tokens at once as the engine takes. */
+static double shared_seconds(const gp_replica *m, double prompt, double prompt_s, double *full_s) {
+    double tokens = m->layout->recipe.batched_tokens;
+    *full_s = prompt_s;
+    if (!m->engine->server || !(tokens > 0) || !(prompt > 0)) return prompt_s;
+    *full_s = gp_replica_prompt(m, tokens, fmin(prompt, tokens)).value;
+    return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
+}
+
+/* Returns the seconds that a new request waits for others. */
+static double generate(const gp_replica *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
+    const gp_engine_speed *engine = m->engine;
+    double full_s = 0, shared_s = shared_seconds(m, load->computed, prompt_s, &full_s);
+    gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, m->tokens_per_step,
+                                 batch,        shared_s};
+    serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
+    serving->throughput_tok_s = ranged(serving->throughput.value, engine->spread_serving);
+    double others = (batch - 1) * shared_s / load->output;
+    if (others > full_s) { /* bound by prompts: fewer decode at once */
+        serving->step = gp_replica_step(m, fmax(1, batch * full_s / others), load->context);
+        others = full_s;
+    }
+    serving->tpot.value = gp_tpot_seconds(serving->step.value, m->tokens_per_step, others, &serving->tpot.why);
+    serving->tpot_s = ranged(serving->tpot.value, batch <= 1 ? engine->spread_decode : engine->spread_serving);
+    /* For a place; for the step at hand; and behind prompts of its own time, as if one request in ten came in a burst. */
+    const double burst_share = 0.1;
+    double queue_s = fmax(0, load->asked - serving->sequences) / 2 * load->output / serving->throughput.value;
+    return batch > 1 ? queue_s + serving->step.value + burst_share * (batch - 1) / 2 * shared_s : queue_s;
+}
+
+static void serve(const gp_replica *m, const traffic *load, gp_serving *serving) {
+    const gp_engine_speed *engine = m->engine;
+    memset(serving, 0, sizeof *serving);
+    serving->sequences = fmin(load->asked, load->most);
+    double batch = fmax(1, serving->sequences / (double)m->layout->dp);
+    /* Pipeline stages of a server work on their share of the sequences at the same time. */
+    if (engine->server) batch = fmax(1, batch / (double)m->layout->pp);
+    serving->alone = gp_replica_step(m, 1, load->context);
+    serving->step = gp_replica_step(m, batch, load->context);
+    serving->decode.value = gp_decode_per_second(serving->alone.value, m->tokens_per_step, &serving->decode.why);
+    serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
+    if (load->prompt >= 1) {
+        serving->prompt = gp_replica_prompt(m, load->computed, load->computed);
+        serving->prefill.value = gp_prefill_per_second(load->prompt, serving->prompt.value, &serving->prefill.why);
+        serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
+    }
+    double wait_s = 0;
+    if (load->output >= 1) wait_s = generate(m, load, batch, serving->prompt.value, serving);
+    if (load->prompt < 1) return;
+    serving->ttft.value = gp_ttft_seconds(serving->prompt.value, engine->step_s, wait_s, &serving->ttft.why);
+    serving->ttft_s = ranged(serving->ttft.value, engine->spread_prefill);
+}
+
+/* Doublings up to what the engine takes at once, and that. */
+static void draw_curve(const gp_replica *m, traffic load, gp_serving_curve *curve) {
+    gp_serving at;
+    double most = load.most;
+    for (uint64_t n = 1; curve->count < GP_CURVE_MAX; n *= 2) {
+        load.asked = fmin((double)n, most);
+        serve(m, &load, &at);
+        curve->points[curve->count++] =
+            (gp_serving_point){at.sequences, at.ttft_s.value, at.tpot_s.value, at.throughput_tok_s.value};
+        if ((double)n >= most) return;
+    }
+}
+
+/* More sequences never make a token faster, so the largest that keeps the targets is found by halving. */
+static void meet_targets(const gp_job *job, const gp_replica *m, traffic load, gp_serving_curve *curve) {
+    double ttft_s = gp_known(job, GP_FIELD_TTFT_TARGET) ? gp_real(job, GP_FIELD_TTFT_TARGET) : 0;
+    double tpot_s = gp_known(job, GP_FIELD_TPOT_TARGET) ? gp_real(job, GP_FIELD_TPOT_TARGET) : 0;
+    curve->has_targets = ttft_s > 0 || tpot_s > 0;
+    if (!curve->has_targets) return;
+    double low = 0, high = load.most;
+    while (low < high) {
+        gp_serving at;
+        load.asked = floor((low + high + 1) / 2);
+        serve(m, &load, &at);
+        bool meets = (!(ttft_s > 0) || at.ttft_s.value <= ttft_s) && (!(tpot_s > 0) || at.tpot_s.value <= tpot_s);
+        if (meets) low = load.asked;
+        else high = load.asked - 1;
+    }
+    curve->within_targets = low;
+}
+
+void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
+                       double cache_tokens, gp_serving *serving, gp_serving_curve *curve) {
+    gp_replica m;
+    memset(serving, 0, sizeof *serving);
+    memset(curve, 0, sizeof *curve);
+    if (!gp_replica_describe(job, model, layout, device, &m)) return;
+    traffic load = traffic_of(job, &m, cache_tokens);
+    serve(&m, &load, serving);
+    if (!m.engine->server || load.output < 1) return;
+    draw_curve(&m, load, curve);
+    meet_targets(job, &m, load, curve);
+}

@@ -1,0 +1,133 @@
+/* timing_engines.c: what engines reach. The rows are fitted on public measurements (tests/reports/infer.jsonl), each on
+ * all rows of its engine and release, never on one source: a device, a model or a table has no number here. */
+#include <string.h>
+
+#include "timing/timing.h"
+
+#define US(value) ((value) / 1e6)
+
+enum {
+    LLAMA_CPP, LLAMA_CPP_EARLY, TRANSFORMERS, TRANSFORMERS_2024, TRANSFORMERS_2023, VLLM_0, VLLM_1, SGLANG, SGLANG_0_4,
+    TENSORRT_LLM, GPT_FAST, AWQ_LIBRARY, OWN_KERNELS, MLX, ROWS
+};
+
+/* What transformers reaches of a device in every release. */
+#define TRANSFORMERS_DEVICE \
+    .share = 0.82, .expert_share = 0.8, .cache_share = 0.115, .expert_layer_s = US(6600), .step_s = US(1000), \
+    .hook_s = US(600), .reduce_s = US(20), .compute_share = 0.5, .prefill_share = 0.88, .attention_share = 0.3, \
+    .pass_layer_s = US(17), .duty = 1, .host_bound = true, .expanded_cache = true, .spread_decode = 0.25, \
+    .spread_serving = 0.5, .spread_prefill = 0.5, .rate = {[GP_SPEED_W4] = 34, [GP_SPEED_W8] = 73, [GP_SPEED_AWQ] = 34}
+
+static const gp_engine_speed speeds[ROWS] = {
+    /* As below, but a step is launched as one graph: 157 tokens/s of an 8B model in Q4_0 on an RTX 3090
+     * (github.com/ggml-org/llama.cpp, pull request 15802, September 2025); prompts are multiplied with packed weights on
+     * 8-bit tensor cores, not unpacked first (pull requests 7676 and 8062, June 2024). */
+    [LLAMA_CPP] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
+                   .layer_s = US(28), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
+                   .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.4, .pass_layer_s = US(80),
+                   .duty = 1, .pass_tokens = 512, .half_accumulate = true,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .rate = {[GP_SPEED_GGUF] = 95}},
+    /* One kernel per operation, matrix-vector products that no longer gain above 1.4 TB/s; prompts in micro-batches. */
+    [LLAMA_CPP_EARLY] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
+                   .layer_s = US(85), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
+                   .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.19, .pass_layer_s = US(666),
+                   .unpack_bytes = 6.6, .duty = 1, .pass_tokens = 512, .half_accumulate = true,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 144}},
+    /* PyTorch operator by operator: the host is the limit until models are large, and releases have made it faster. */
+    [TRANSFORMERS] = {TRANSFORMERS_DEVICE, .layer_s = US(605),
+                      .layer = {[GP_SPEED_W8] = 222, [GP_SPEED_AWQ] = 90, [GP_SPEED_FP8] = 270}},
+    [TRANSFORMERS_2024] = {TRANSFORMERS_DEVICE, .layer_s = US(870),
+                           .layer = {[GP_SPEED_W4] = 93, [GP_SPEED_W8] = 127, [GP_SPEED_AWQ] = 120}},
+    [TRANSFORMERS_2023] = {TRANSFORMERS_DEVICE, .layer_s = US(1600), .layer = {[GP_SPEED_W4] = 75}},
+    /* Releases before 0.8: the first engine. */
+    [VLLM_0] = {.share = 0.88, .expert_share = 0.17, .cache_share = 0.23, .layer_s = US(110), .expert_layer_s = US(145),
+                .kernel_layer_s = US(340),
+                .step_s = US(860), .sequence_s = US(30), .reduce_s = US(4), .compute_share = 0.3, .prefill_share = 0.5,
+                .attention_share = 0.3, .pass_layer_s = US(380), .duty = 0.8, .server = true,
+                .spread_decode = 0.42, .spread_serving = 1, .spread_prefill = 0.6, .rate = {[GP_SPEED_W8] = 90}},
+    [VLLM_1] = {.share = 0.60, .expert_share = 0.57, .cache_share = 0.95, .layer_s = US(26.8), .expert_layer_s = US(8.3),
+                .kernel_layer_s = US(340), .step_s = US(794), .sequence_s = US(13), .answer_s = US(105),
+                .reduce_s = US(10.2), .compute_share = 0.40, .prefill_share = 0.65, .attention_share = 0.30,
+                .pass_layer_s = US(380), .duty = 0.64, .server = true,
+                .spread_decode = 0.5, .spread_serving = 1.45, .spread_prefill = 0.6,
+                .rate = {[GP_SPEED_FP8] = 128, [GP_SPEED_FP4] = 140}, .layer = {[GP_SPEED_FP8] = 130, [GP_SPEED_FP4] = 111}},
+    [SGLANG] = {.share = 0.95, .expert_share = 0.795, .cache_share = 0.949, .layer_s = US(24.1), .expert_layer_s = US(77),
+                .step_s = US(400), .sequence_s = US(54), .reduce_s = US(10), .compute_share = 0.15,
+                .prefill_share = 0.45, .attention_share = 0.55, .pass_layer_s = US(24), .duty = 0.85,
+                .most_sequences = 2048, .server = true,
+                .spread_decode = 0.4, .spread_serving = 0.72, .spread_prefill = 0.6,
+                .rate = {[GP_SPEED_FP8] = 110, [GP_SPEED_FP4] = 110}, .layer = {[GP_SPEED_FP8] = 56, [GP_SPEED_FP4] = 55}},
+    /* Releases before 0.5. */
+    [SGLANG_0_4] = {.share = 0.37, .expert_share = 0.8, .cache_share = 0.9, .layer_s = US(60), .expert_layer_s = US(40),
+                    .step_s = US(100), .sequence_s = US(10), .reduce_s = US(10), .compute_share = 0.213,
+                    .prefill_share = 0.45, .attention_share = 0.3, .pass_layer_s = US(96), .duty = 0.85,
+                    .most_sequences = 2048, .server = true,
+                    .spread_decode = 0.25, .spread_serving = 1, .spread_prefill = 0.6,
+                    .rate = {[GP_SPEED_W8] = 75, [GP_SPEED_W4] = 75, [GP_SPEED_AWQ] = 75, [GP_SPEED_FP8] = 127},
+                    .layer = {[GP_SPEED_W8] = 115, [GP_SPEED_W4] = 115, [GP_SPEED_AWQ] = 118, [GP_SPEED_FP8] = 110}},
+    [TENSORRT_LLM] = {.share = 0.90, .expert_share = 0.79, .cache_share = 0.95, .layer_s = US(21),
+                      .expert_layer_s = US(33), .step_s = US(900), .sequence_s = US(11.6), .reduce_s = US(2.9),
+                      .compute_share = 0.376, .prefill_share = 0.837, .attention_share = 0.35, .pass_layer_s = US(228),
+                      .duty = 0.98, .most_sequences = 2048, .keeps_room = true, .server = true,
+                      .spread_decode = 0.4, .spread_serving = 0.76, .spread_prefill = 0.5,
+                      .rate = {[GP_SPEED_FP8] = 104, [GP_SPEED_FP4] = 95},
+                      .layer = {[GP_SPEED_FP8] = 195, [GP_SPEED_FP4] = 200}, .compute = {[GP_SPEED_FP4] = 70},
+                      .prefill = {[GP_SPEED_W4] = 128, [GP_SPEED_AWQ] = 128}},
+    /* torch.compile and one graph; the static cache goes through unfused attention. */
+    [GPT_FAST] = {.share = 0.70, .expert_share = 1.1, .cache_share = 0.015, .layer_s = US(8), .expert_layer_s = US(19),
+                  .step_s = US(100), .reduce_s = US(19), .compute_share = 0.5, .prefill_share = 0.5,
+                  .attention_share = 0.3, .pass_layer_s = US(100), .duty = 1, .static_cache = true,
+                  .spread_decode = 0.52, .spread_serving = 0.6, .spread_prefill = 0.6,
+                  .rate = {[GP_SPEED_W8] = 96, [GP_SPEED_W4] = 74, [GP_SPEED_AWQ] = 74}},
+    [AWQ_LIBRARY] = {.share = 0.80, .expert_share = 0.8, .cache_share = 0.44, .layer_s = US(16), .expert_layer_s = US(4),
+                     .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.36,
+                     .attention_share = 0.26, .pass_layer_s = US(915), .unpack_bytes = 1.7, .duty = 1,
+                     .spread_decode = 0.35, .spread_serving = 0.5, .spread_prefill = 1.5},
+    [OWN_KERNELS] = {.share = 0.97, .expert_share = 0.8, .cache_share = 0.8, .layer_s = US(71), .expert_layer_s = US(30),
+                     .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.6,
+                     .attention_share = 0.9, .pass_layer_s = US(14), .duty = 1, .half_accumulate = true,
+                     .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.3},
+    [MLX] = {.share = 0.85, .expert_share = 0.8, .cache_share = 0.8, .layer_s = US(85), .expert_layer_s = US(30),
+             .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.65,
+             .attention_share = 0.3, .pass_layer_s = US(100), .duty = 1,
+             .spread_decode = 0.3, .spread_serving = 0.5, .spread_prefill = 0.6},
+};
+
+/* By choice of infer.engine, in its order; engines without measurements of their own take the row of their kin. */
+static const uint8_t rows[] = {VLLM_1,      SGLANG,   TENSORRT_LLM, LLAMA_CPP,   LLAMA_CPP,   TRANSFORMERS, OWN_KERNELS, OWN_KERNELS,
+                               GPT_FAST,    AWQ_LIBRARY, OWN_KERNELS, OWN_KERNELS, MLX,       VLLM_1,       SGLANG,      LLAMA_CPP};
+enum { ENGINE_COUNT = sizeof rows / sizeof rows[0] };
+
+/* Transformers 4.36 came with the year 2024, 4.48 with 2025. */
+static int transformers_row(int release) {
+    const int first_of_2024 = 36, first_of_2025 = 48;
+    if (release < 0 || release >= first_of_2025) return TRANSFORMERS;
+    return release < first_of_2024 ? TRANSFORMERS_2023 : TRANSFORMERS_2024;
+}
+
+const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *recipe, bool experts) {
+    const int vllm_1 = 8, sglang_0_5 = 5; /* the second engine of vLLM came with 0.8 */
+    int64_t engine = gp_known(job, GP_FIELD_ENGINE) ? gp_whole(job, GP_FIELD_ENGINE) : GP_CHOICE_ENGINE_VLLM;
+    int release = recipe->release;
+    if (engine == GP_CHOICE_ENGINE_VLLM && release >= 0 && release < vllm_1) return &speeds[VLLM_0];
+    if (engine == GP_CHOICE_ENGINE_SGLANG && release >= 0 && release < sglang_0_5) return &speeds[SGLANG_0_4];
+    if (engine == GP_CHOICE_ENGINE_TRANSFORMERS) return &speeds[transformers_row(release)];
+    /* A step in which the host takes part is not one graph, nor is one with experts in ik_llama.cpp. */
+    bool by_kernel = recipe->before_graphs || recipe->experts_on_host;
+    by_kernel = by_kernel || (engine == GP_CHOICE_ENGINE_IK_LLAMA_CPP && experts);
+    uint8_t row = engine >= 0 && engine < ENGINE_COUNT ? rows[engine] : VLLM_1;
+    return &speeds[row == LLAMA_CPP && by_kernel ? LLAMA_CPP_EARLY : row];
+}
+
+gp_speed_format gp_speed_format_of(const gp_job *job, const gp_recipe *recipe) {
+    const char *name = gp_known(job, GP_FIELD_WEIGHTS) ? job->settings[GP_FIELD_WEIGHTS].text : NULL;
+    double bits = recipe->linear_bits;
+    if (bits >= 16) return GP_SPEED_16;
+    if (name != NULL && strncmp(name, "gguf", 4) == 0) return GP_SPEED_GGUF;
+    if (name != NULL && strstr(name, "fp8") != NULL) return GP_SPEED_FP8;
+    if (name != NULL && strstr(name, "fp4") != NULL) return GP_SPEED_FP4;
+    if (name != NULL && strncmp(name, "awq", 3) == 0) return GP_SPEED_AWQ;
+    return bits > 6 ? GP_SPEED_W8 : GP_SPEED_W4;
+}
