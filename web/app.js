@@ -4,7 +4,7 @@ import { byId, fill, h } from './dom.js';
 import { allFields, changesOf } from './fields.js';
 import { createFormat } from './format.js';
 import { createTranslator, loadMoreWords, loadWords } from './i18n.js';
-import { loadDetails } from './load.js';
+import { loadDetails, savesData, whenIdle } from './load.js';
 import { remember } from './preferences.js';
 import { createStore } from './state.js';
 import { startTheme } from './theme.js';
@@ -82,7 +82,8 @@ export class App {
 
   async start() {
     await this.store.start();
-    this.loadDetails();
+    await this.loadDetails();
+    if (!savesData()) whenIdle(() => this.engine.complete().catch(() => {})); // Whoever needs it then tries again.
   }
 
   /* After the first answer, and again when something is pressed that they could not be loaded for. */

@@ -30,6 +30,15 @@ export const loadCharts = () => loadScript('chart.js').then(() => /** @type {any
 /** What a press opens (web/details.js), and the texts that it shows. @returns {Promise<import('./types').DetailsScript>} */
 export const loadDetails = () => Promise.all([loadScript('details.js'), loadScript('reference.js')]).then(() => /** @type {any} */ (globalThis).gpuplanDetails);
 
+/** True where the visitor asks that pages load no more than is needed. */
+export const savesData = () => Boolean(/** @type {any} */ (navigator).connection?.saveData);
+
+/** Does what can wait. @param {() => void} action */
+export function whenIdle(action) {
+  const wait = globalThis.requestIdleCallback ?? ((/** @type {() => void} */ late) => setTimeout(late, 1000));
+  wait(action);
+}
+
 /** Scripts of the page itself start before this, in the order in which it names them. */
 export const pageParsed = () => new Promise((resolve) => {
   if (document.readyState === 'complete') resolve(undefined);

@@ -1,7 +1,7 @@
 /** Changing the job: numbers follow at once, errors stand beside their field, Back undoes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashOf, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
+import { hashOf, savingData, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
 import { examples, gib, linkOf, plan, words } from "../support/planner.mjs";
 
 const first = examples[0].variants[0].job;
@@ -25,7 +25,7 @@ const serving = { ...first, task: "infer" };
 
 for (const lang of ["en", "zh-Hans"]) {
   test(`${lang}: an answer that needs the full planner, which does not come, says so; the last one stays`, async () => {
-    await withPage({ page: `index.html?lang=${lang}`, faults: true, alone: true }, async (page) => {
+    await withPage({ page: `index.html?lang=${lang}`, faults: true, alone: true, init: savingData }, async (page) => {
       const before = await textOf(page, ".verdict-number");
       await page.route(FULL, (route) => route.abort());
       await page.selectOption("#sentence-task", "infer");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { llama, makeGguf } from "../../import/gguf.mjs";
-import { hashOf, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
+import { hashOf, savingData, setField, settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
 import { examples, gib, linkOf, plan } from "../support/planner.mjs";
 
 const CONFIG = { model_type: "llama", architectures: ["LlamaForCausalLM"], hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2,
@@ -75,10 +75,18 @@ test("back to a job that holds a config, before any file was opened", async () =
   });
 });
 
-test("an edit that only the full planner answers waits for it", async () => {
+test("the full planner comes once the page has nothing else to do", async () => {
+  await withPage({ page: "index.html?lang=en", alone: true }, async (tab, seen) => {
+    await tab.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.includes("gpuplan-full")));
+    const order = ["gpuplan.wasm.js", "details.js", "gpuplan-full.wasm.js"].map((name) => seen.requests.findIndex((url) => url.endsWith(name)));
+    assert.deepEqual(order, [...order].sort((a, b) => a - b));
+  });
+});
+
+test("an edit that only the full planner answers waits for it where data are saved", async () => {
   const first = examples[0].variants[0].job;
   const job = { ...first, task: "infer" };
-  await withPage({ page: "index.html?lang=en", alone: true }, async (tab, seen) => {
+  await withPage({ page: "index.html?lang=en", alone: true, init: savingData }, async (tab, seen) => {
     await setField(tab, "#sentence-train-seq_len", "1024");
     assert.ok(!seen.requests.some((url) => url.includes("gpuplan-full")));
     await setField(tab, "#sentence-train-seq_len", String(first.train.seq_len));

@@ -25,7 +25,9 @@ test("the chart, and what a press opens, come after the numbers, as scripts of t
     await page.waitForSelector("#chart[data-state=drawn]");
     const names = seen.requests.map((url) => url.split("/").pop().split("#")[0]).filter((name) => !name.endsWith(".svg"));
     const shown = names.indexOf("words-en.js") + 1;
-    assert.deepEqual(names.slice(shown).filter((name) => name.endsWith(".js")).sort(), ["chart.js", "details.js", "reference.js", "words-en-more.js"]);
+    // The full planner comes when the page has nothing else to do, which may be now.
+    const late = names.slice(shown).filter((name) => name.endsWith(".js") && name !== "gpuplan-full.wasm.js");
+    assert.deepEqual(late.sort(), ["chart.js", "details.js", "reference.js", "words-en-more.js"]);
     assert.ok(shown <= 8, names.join());
   });
 });

@@ -67,6 +67,9 @@ export async function closeAll() {
   await new Promise((resolve) => { if (server) server.close(resolve); else resolve(); });
 }
 
+/** A visitor who asks that pages load no more than is needed: for `init` of withPage. */
+export const savingData = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })";
+
 /** A new context costs a process, about a second; tests that ask for the same kind of page share one. */
 const POOL_MAX = 3;
 const pool = new Map();
