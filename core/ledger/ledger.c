@@ -116,3 +116,13 @@ void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *
     else
         set_range(ledger);
 }
+
+uint64_t gp_ledger_least(const gp_job *job, const gp_model *model, const gp_layout *layout) {
+    if (layout->balances) return 0;
+    gp_stage_ledger ledger;
+    clear(&ledger);
+    gp_layout_stage(job, model, layout, 0, &ledger.share);
+    gp_ledger_states(job, model, layout, &ledger);
+    find_peak(&ledger);
+    return ledger.peak_bytes;
+}

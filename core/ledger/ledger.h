@@ -72,6 +72,11 @@ void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device);
 void gp_ledger_stage(const gp_job *job, const gp_model *model, const gp_layout *layout, int64_t stage,
                      gp_stage_ledger *ledger);
 
+/* Bytes below which no peak of a layout lies, whatever is recomputed, in the detailed ledger of a job that trains all
+ * parameters: the states of its first stage, whose rows are in its ledger too. A higher stage of ZeRO divides each of them
+ * by at least as much. 0: none is known, the split is still to be balanced. */
+uint64_t gp_ledger_least(const gp_job *job, const gp_model *model, const gp_layout *layout);
+
 const char *gp_item_key(gp_item_id id);   /* "kv_cache" */
 const char *gp_phase_key(gp_phase phase); /* "backward" */
 
@@ -80,6 +85,8 @@ uint64_t gp_kv_bytes_per_token(const gp_job *job, const gp_model *model);
 
 /* The parts of gp_ledger_stage, one per file: ledger_training.c, ledger_inference.c, textbook.c. */
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
+/* Rows of gp_ledger_training alone that hold weights, optimizer states and the gradients that last; needs the share. */
+void gp_ledger_states(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger);
 /* Activations, logits and working memory of a step replayed operator by operator, and the gradients of so many
  * parameters, which are made while it runs backward (0: they are not). Sets saved_bytes. */
 void gp_ledger_replay(const gp_eager_step *step, const gp_model *model, const gp_layout *layout, double params,

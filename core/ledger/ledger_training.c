@@ -385,6 +385,21 @@ static void add_divided_states(const gp_job *job, const gp_model *model, const g
     }
 }
 
+static void add_states(const gp_job *job, const gp_model *model, const states *s, bool made, gp_stage_ledger *ledger) {
+    if (gp_is_adapter(job))
+        add_adapter_states(job, model, s, made, ledger);
+    else if (!divides_experts(s->layout, &ledger->share) || is_block_wise(job))
+        add_full_states(job, model, s, made, ledger);
+    else
+        add_divided_states(job, model, s->layout, ledger);
+}
+
+/* Gradients that do not last are left out: a replay has other rows for them. */
+void gp_ledger_states(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
+    states s = states_of(job, layout, &ledger->share);
+    add_states(job, model, &s, !gradients_last(layout), ledger);
+}
+
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     states s = states_of(job, layout, &ledger->share);
     ledger->phases = ALWAYS;
@@ -394,12 +409,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     bool replayed = gp_eager_replay(job, model, layout, &step);
     /* Gradients are made one after the other and given up by the optimizer. */
     bool made = replayed && !layout->recipe.steps_in_backward && !gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
-    if (gp_is_adapter(job))
-        add_adapter_states(job, model, &s, made, ledger);
-    else if (!divides_experts(layout, &ledger->share) || is_block_wise(job))
-        add_full_states(job, model, &s, made, ledger);
-    else
-        add_divided_states(job, model, layout, ledger);
+    add_states(job, model, &s, made, ledger);
     if (stays_gathered(&s))
         add_whole_stage(job, &s, ledger);
     else if (layout->recipe.weights_on_host || (layout->zero >= 3 && layout->dp * layout->cp > 1))

@@ -47,7 +47,8 @@ bool gp_search_is_open(const gp_job *job) {
 
 void gp_search_start(gp_search *search, gp_plan *plan, gp_search_aim aim) {
     gp_job *job = &plan->job;
-    *search = (gp_search){.plan = plan, .aim = aim, .best_verdict = GP_NO, .least_peak = UINT64_MAX};
+    *search = (gp_search){.plan = plan, .aim = aim, .best_verdict = GP_NO};
+    search->least_peak = search->passed_over = UINT64_MAX;
     for (int i = 0; i < GP_CHOICES; i++) {
         gp_field field = gp_search_field(job, i);
         search->open[i] = is_open(job, i);
@@ -105,20 +106,39 @@ static void consider(gp_search *search, const gp_choice *candidate) {
     search->finished = verdict == GP_FITS && search->aim == GP_SEARCH_CHEAPEST;
 }
 
+/* True when the states alone of a candidate, or of any stage of ZeRO with its degrees, are more than there is. Neither
+ * ZeRO nor recompute makes a layout valid that is not. */
+static bool is_hopeless(gp_search *search, const gp_choice *candidate, bool any_zero) {
+    gp_plan *plan = search->plan;
+    gp_layout layout;
+    apply(search, candidate);
+    gp_diagnostics_clear(&plan->scratch);
+    if (!gp_layout_build(&plan->job, &plan->model, &layout, &plan->scratch)) return true;
+    if (any_zero) layout.zero = 3;
+    uint64_t least = gp_ledger_least(&plan->job, &plan->model, &layout);
+    if (least <= plan->device.usable_bytes) return false;
+    if (least < search->passed_over) search->passed_over = least;
+    return true;
+}
+
 /* Sharding over one replica and a choice that is fixed make several rows the same. */
 static void consider_thrift(gp_search *search, gp_choice *candidate) {
-    unsigned tried = 0;
+    unsigned tried = 0, asked = 0, hopeless = 0;
     gp_choice kept = *candidate;
     const gp_job *job = &search->plan->job;
     int64_t inner = candidate->values[GP_CHOICE_STAGES] * candidate->values[GP_CHOICE_TENSOR];
     bool one_replica = candidate->values[GP_CHOICE_COUNT] <= inner * known_or_one(job, GP_FIELD_CP);
+    if (search->passes_over && is_hopeless(search, candidate, true)) return;
     for (int i = 0; i < THRIFT_COUNT && !search->finished; i++) {
         if (search->open[GP_CHOICE_ZERO]) candidate->values[GP_CHOICE_ZERO] = one_replica ? 0 : thrift[i].zero;
         if (search->open[GP_CHOICE_RECOMPUTE]) candidate->values[GP_CHOICE_RECOMPUTE] = thrift[i].recompute;
+        unsigned zero = 1u << candidate->values[GP_CHOICE_ZERO];
         unsigned bit = 1u << (candidate->values[GP_CHOICE_ZERO] * 4 + candidate->values[GP_CHOICE_RECOMPUTE]);
         if ((tried & bit) != 0) continue;
         tried |= bit;
-        consider(search, candidate);
+        if (search->passes_over && (asked & zero) == 0 && is_hopeless(search, candidate, false)) hopeless |= zero;
+        asked |= zero;
+        if ((hopeless & zero) == 0) consider(search, candidate);
     }
     *candidate = kept;
 }

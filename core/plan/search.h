@@ -26,7 +26,9 @@ typedef struct {
     gp_choice plainest, best;
     gp_verdict best_verdict;
     gp_peak best_peak;
-    uint64_t least_peak; /* smallest peak of all that was tried */
+    uint64_t least_peak;  /* smallest peak of all that was tried */
+    bool passes_over;     /* what its states alone show not to fit is not tried */
+    uint64_t passed_over; /* at most the smallest peak of all that was passed over; UINT64_MAX: nothing was */
 } gp_search;
 
 /* The field of a choice, which depends on the task. */

@@ -59,6 +59,25 @@ static void try_fewer_nodes(const count_range *range, const gp_search *before, i
     }
 }
 
+/* Whether a count has surely lowered the smallest peak. Of peaks that were passed over only a lower bound is known. */
+static bool has_lowered(const gp_search *search, const gp_search *before) {
+    uint64_t lowest = before->least_peak < before->passed_over ? before->least_peak : before->passed_over;
+    bool unknown = !search->found && search->passed_over == UINT64_MAX;
+    return search->finished || unknown || search->least_peak < lowest;
+}
+
+/* One more count of nodes, tried again without passing anything over where that leaves open what it has lowered. */
+static bool try_more_nodes(gp_search *search, int64_t count) {
+    const gp_search before = *search;
+    gp_search_count(search, count);
+    if (has_lowered(search, &before) || search->passed_over == UINT64_MAX) return has_lowered(search, &before);
+    *search = before;
+    search->passes_over = false;
+    gp_search_count(search, count);
+    search->passes_over = before.passes_over;
+    return has_lowered(search, &before);
+}
+
 /* Twice the nodes until they fit, then as few as fit. A doubling that lowers no peak ends the search. */
 static void try_nodes(const count_range *range) {
     gp_search *search = range->search;
@@ -68,12 +87,9 @@ static void try_nodes(const count_range *range) {
     int64_t tried = range->per_node > range->least ? range->per_node : range->least, low = tried / unit;
     for (int64_t nodes = low + 1; nodes <= range->most / unit; nodes *= 2) {
         gp_search before = *search;
-        gp_search_count(search, unit * nodes);
-        if (search->finished) {
-            try_fewer_nodes(range, &before, unit, low, nodes);
-            return;
-        }
-        if (search->found && search->least_peak == before.least_peak) return;
+        bool lowered = try_more_nodes(search, unit * nodes);
+        if (search->finished) try_fewer_nodes(range, &before, unit, low, nodes);
+        if (search->finished || !lowered) return;
         low = nodes;
     }
 }
@@ -127,6 +143,19 @@ static void try_counts(gp_search *search) {
     }
 }
 
+/* Most counts are too few for the states alone. Where none fits after all, the smallest peak is asked for: nothing may be
+ * passed over. */
+static void try_all(gp_search *search) {
+    const gp_job *job = &search->plan->job;
+    const gp_search fresh = *search;
+    bool detailed = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED);
+    search->passes_over = search->open[GP_CHOICE_COUNT] && detailed && gp_is_training(job) && !gp_is_adapter(job);
+    try_counts(search);
+    if (search->finished || search->passed_over == UINT64_MAX) return;
+    *search = fresh;
+    try_counts(search);
+}
+
 /* ---- The micro-batch ---- */
 
 /* The largest power of two that fits with the choices made, at most what a stated global batch gives one replica. */
@@ -166,7 +195,7 @@ bool gp_solve_choices(gp_plan *plan) {
     gp_search search;
     gp_job *job = &plan->job;
     gp_search_start(&search, plan, GP_SEARCH_CHEAPEST);
-    try_counts(&search);
+    try_all(&search);
     gp_search_apply(&search);
     gp_diagnostics *rows = search.found ? &plan->scratch : &plan->diagnostics;
     if (!gp_layout_build(job, &plan->model, &plan->layout, rows)) return false;

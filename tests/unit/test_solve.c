@@ -160,6 +160,70 @@ static void test_fewest_gpus(void **state) {
     planned_free(p);
 }
 
+/* Whatever the framework, ZeRO and recompute; with the highest stage of ZeRO in place of the job's it is no more. */
+static void test_states_alone_are_below_the_peak(void **state) {
+    (void)state;
+    static const char *const frameworks[] = {"deepspeed", "megatron", "fsdp", "torchtitan", "hf-trainer"};
+    static const char *const policies[] = {"none", "selective", "full"};
+    static const char *const models[] = {"meta-llama/Llama-2-7b-hf", "mistralai/Mixtral-8x7B-v0.1"};
+    char job[400];
+    for (int i = 0; i < 5 * 4 * 3 * 2 * 2; i++) {
+        const char *framework = frameworks[i % 5], *policy = policies[i / 20 % 3], *model = models[i / 60 % 2];
+        snprintf(job, sizeof job,
+                 "{\"task\":\"full\",\"model\":\"%s\",\"hardware\":{\"gpu\":\"H100\",\"count\":8},\"train\":"
+                 "{\"framework\":\"%s\",\"zero\":%d,\"recompute\":\"%s\",\"tp\":%d}}",
+                 model, framework, i / 5 % 4, policy, i / 120 + 1);
+        planned *p = planned_of(job);
+        assert_true(p->made);
+        gp_plan *plan = &p->plan;
+        uint64_t least = gp_ledger_least(&plan->job, &plan->model, &plan->layout);
+        assert_true(least > 0 && least <= plan->stages[0].peak_bytes);
+        plan->layout.zero = 3;
+        assert_true(gp_ledger_least(&plan->job, &plan->model, &plan->layout) <= least);
+        planned_free(p);
+    }
+    /* Weights 2, master copy 4 and moments 8 bytes; DeepSpeed makes its gradients last. */
+    planned *p = planned_of("{\"task\":\"full\",\"model\":\"meta-llama/Llama-2-7b-hf\",\"hardware\":{\"gpu\":\"H100\",\"count\":8},"
+                            "\"train\":{\"framework\":\"deepspeed\",\"zero\":3,\"tp\":1}}");
+    assert_true(p->made);
+    assert_int_equal(gp_ledger_least(&p->plan.job, &p->plan.model, &p->plan.layout), UINT64_C(6738415616) * 14 / 8);
+    planned_free(p);
+}
+
+static void test_fewest_gpus_of_training(void **state) {
+    (void)state;
+    const char *job = "{\"task\":\"full\",\"model\":\"meta-llama/Llama-3.1-70B\",\"hardware\":{\"gpu\":\"H100\",\"count\":\"auto\"}}";
+    planned *p = planned_of(job);
+    assert_true(p->made);
+    assert_int_equal(p->plan.verdict, GP_FITS);
+    assert_int_equal(planned_solution(p, GP_FIELD_COUNT)->value, 24);
+    planned_free(p);
+    for (int count = 1; count <= 16; count += count < 8 ? 1 : 8)
+        assert_int_equal(verdict_with(job, "hardware.count", count), GP_NO);
+}
+
+/* Without sharding no number of GPUs holds it: the count with the smallest peak is found all the same. */
+static void test_fewest_gpus_when_no_count_fits(void **state) {
+    (void)state;
+    const char *job = "{\"task\":\"full\",\"model\":\"meta-llama/Llama-3.1-70B\",\"hardware\":{\"gpu\":\"H100\",\"count\":\"auto\"},"
+                      "\"train\":{\"zero\":1,\"tp\":1}}";
+    planned *p = planned_of(job);
+    assert_true(p->made);
+    assert_int_equal(p->plan.verdict, GP_NO);
+    int64_t count = (int64_t)planned_solution(p, GP_FIELD_COUNT)->value;
+    uint64_t least = p->plan.peak.bytes;
+    planned_free(p);
+    for (int64_t other = 1; other <= 64; other = other < 8 ? other + 1 : other * 2) {
+        char *changed = job_with_number(job, "hardware.count", (double)other);
+        p = planned_of(changed);
+        assert_true(p->made);
+        assert_true(p->plan.peak.bytes >= least + (other < count ? 1 : 0));
+        planned_free(p);
+        free(changed);
+    }
+    assert_true(count > 8);
+}
+
 static void test_micro_batch_divides_the_global_batch(void **state) {
     (void)state;
     planned *p = planned_of("{\"task\":\"full\",\"ledger\":\"textbook\",\"model\":{\"params\":7e9,\"layers\":32,\"hidden\":4096},"
@@ -368,6 +432,9 @@ int main(void) {
         cmocka_unit_test(test_smallest_peak_when_nothing_fits),
         cmocka_unit_test(test_maximum_that_no_value_reaches),
         cmocka_unit_test(test_fewest_gpus),
+        cmocka_unit_test(test_states_alone_are_below_the_peak),
+        cmocka_unit_test(test_fewest_gpus_of_training),
+        cmocka_unit_test(test_fewest_gpus_when_no_count_fits),
         cmocka_unit_test(test_micro_batch_divides_the_global_batch),
         cmocka_unit_test(test_micro_batch_between_batch_and_accumulation),
         cmocka_unit_test(test_open_batch_is_the_largest_power_of_two_that_fits),
