@@ -24,6 +24,7 @@ static void text(gp_step *step, const gp_plan *plan, const char *name, gp_field 
 static void whole_copy(const gp_plan *plan, gp_stage_ledger *ledger) {
     gp_layout one = plan->layout;
     one.gpus = one.tp = one.pp = one.vpp = one.cp = one.dp = 1;
+    one.attention = (gp_attention_groups){1, 1, 1, 1};
     one.zero = 0;
     gp_ledger_stage(&plan->job, &plan->model, &one, 0, ledger);
 }

@@ -76,7 +76,7 @@ static const gp_formula kv_cache = GP_FORMULA(
     "fewer KV heads than GPUs each GPU holds one");
 gp_amount gp_textbook_kv(const gp_layout *layout, const gp_stage_share *share, const gp_shape *shape, double tokens) {
     double layers = (double)share->layers, g = (double)shape->kv_heads, d = (double)shape->head_dim;
-    double bits = layout->recipe.kv_bits, tp = (double)layout->tp;
+    double bits = layout->recipe.kv_bits, tp = (double)layout->attention.tp;
     const gp_term terms[] = {{"L", layers}, {"g", g}, {"tp", tp}, {"d", d}, {"tokens", tokens}, {"bits", bits}};
     return GP_AMOUNT(kv_cache, 2 * layers * ceil(g / tp) * d * tokens * bits / 8, terms);
 }

@@ -50,6 +50,12 @@ static void read_training(const gp_job *job, gp_layout *layout) {
     layout->seq_len = degree(job, GP_FIELD_SEQ_LEN, 1);
 }
 
+/* The same with groups of data-parallel attention, of which so many lie within tensor parallelism. */
+static int64_t widest_groups(const gp_model *model, const gp_layout *layout, int64_t gpus, int64_t groups, int64_t within) {
+    int64_t each = gpus % groups == 0 ? gpus / groups : 1;
+    return within * widest_tensor_parallel(model, each, at_least_one(layout->per_node / within));
+}
+
 /* llama.cpp splits by layers over all GPUs (--split-mode layer, its default), and so do the libraries (transformers:
  * device_map "auto"); servers use tensor parallelism within the node and replicas beyond it. */
 static void read_inference(const gp_job *job, const gp_model *model, gp_layout *layout) {
@@ -61,21 +67,23 @@ static void read_inference(const gp_job *job, const gp_model *model, gp_layout *
     layout->ep = degree(job, GP_FIELD_INFER_EP, 1);
     int64_t replicas = degree(job, GP_FIELD_INFER_DP, 1);
     int64_t gpus = layout->gpus % replicas == 0 ? layout->gpus / replicas : layout->gpus;
+    int64_t groups = gp_layout_groups(job), within = gp_layout_groups_are_replicas(job) ? 1 : groups;
+    if (gp_known(job, GP_FIELD_INFER_DP) && within == 1) groups = 1;
     if (split_open && stages_open && by_layers)
         layout->pp = gpus < model->shape.layers ? gpus : at_least_one(model->shape.layers);
     else if (split_open)
-        layout->tp = widest_tensor_parallel(model, gpus % layout->pp == 0 ? gpus / layout->pp : 1, layout->per_node);
+        layout->tp = widest_groups(model, layout, gpus % layout->pp == 0 ? gpus / layout->pp : 1, groups, within);
 }
 
 /* What has to be held at once: every sequence with its whole context, spread over the replicas. */
 static void settle_sequences(const gp_job *job, gp_layout *layout) {
     int64_t exchange = at_least_one(gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT));
     layout->context = degree(job, GP_FIELD_CONTEXT, exchange);
-    layout->sequences = ceil_div(degree(job, GP_FIELD_CONCURRENCY, 1), layout->dp);
+    layout->sequences = ceil_div(degree(job, GP_FIELD_CONCURRENCY, 1), gp_layout_caches(layout));
 }
 
 static void check_heads(const gp_layout *layout, const gp_model *model, const char *path, gp_diagnostics *diagnostics) {
-    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads), tp = layout->tp;
+    int64_t heads = split_heads(model), kv_heads = at_least_one(model->shape.kv_heads), tp = layout->attention.tp;
     bool kv_even = kv_heads % tp == 0 || tp % kv_heads == 0;
     if (heads % tp != 0 || !kv_even) {
         gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_HEADS_NOT_DIVISIBLE, path);
@@ -122,16 +130,21 @@ static bool maps_devices(const gp_job *job, const gp_layout *layout) {
 }
 
 /* Data parallelism is what the other degrees leave of the GPUs. */
-static void settle_replicas(const gp_job *job, gp_layout *layout, gp_field dp_field, gp_diagnostics *diagnostics) {
+static int64_t replicas_of(const gp_job *job, const gp_layout *layout) {
+    int64_t inner = product(product(layout->tp, layout->pp), layout->cp);
+    int64_t left = layout->gpus % inner == 0 ? layout->gpus / inner : 1;
+    if (gp_layout_dp_is_within(job)) return left;
+    return degree(job, gp_is_training(job) ? GP_FIELD_DP : GP_FIELD_INFER_DP, left);
+}
+
+static void settle_replicas(const gp_job *job, gp_layout *layout, gp_diagnostics *diagnostics) {
     if (layout->gpus > 1 && maps_devices(job, layout)) {
         layout->device_map = true;
         layout->pp = layout->gpus;
         gp_argue_number(gp_diagnose(diagnostics, GP_CODE_DEVICE_MAP, "hardware.count"), "count", (double)layout->gpus);
     }
-    int64_t inner = product(product(layout->tp, layout->pp), layout->cp);
-    bool even = layout->gpus % inner == 0;
-    layout->dp = degree(job, dp_field, even ? layout->gpus / inner : 1);
-    int64_t used = product(inner, layout->dp);
+    layout->dp = replicas_of(job, layout);
+    int64_t used = product(product(product(layout->tp, layout->pp), layout->cp), layout->dp);
     if (gp_origin_of(job, GP_FIELD_COUNT) == GP_DEFAULT && layout->gpus == 1) layout->gpus = used;
     if (used == layout->gpus) return;
     mismatch(GP_CODE_PARALLEL_MISMATCH, "hardware.count", "count", layout->gpus, used, diagnostics);
@@ -195,8 +208,9 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
         read_training(job, layout);
     else
         read_inference(job, model, layout);
+    layout->attention = gp_layout_attention(job, layout->tp, replicas_of(job, layout), diagnostics);
     check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
-    settle_replicas(job, layout, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    settle_replicas(job, layout, diagnostics);
     check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
     check_experts(layout->ep, layout->gpus / layout->pp, training ? "train.ep" : "infer.ep", diagnostics);
     if (training) {
@@ -239,6 +253,16 @@ static void check_batch(const gp_job *job, int64_t replicas, gp_diagnostics *dia
     mismatch(GP_CODE_BATCH_MISMATCH, "train.global_batch", "global_batch", stated, nearest, diagnostics);
 }
 
+/* Groups as far as they can be told: with an open number of GPUs, replicas may be as many as there are groups. */
+static gp_attention_groups settled_attention(const gp_job *job, int64_t tp, int64_t dp, const gp_layout *layout,
+                                             gp_diagnostics *diagnostics) {
+    int64_t groups = gp_layout_groups(job), count = settled(job, GP_FIELD_COUNT, diagnostics);
+    bool known = dp > 0 || (gp_origin_of(job, GP_FIELD_COUNT) == GP_GIVEN && count > 0);
+    if (tp == 0 || gp_is_faulty(diagnostics, "infer.attention_dp")) return (gp_attention_groups){1, 1, 1, 1};
+    int64_t inner = product(layout->tp, layout->pp), left = count % inner == 0 ? at_least_one(count / inner) : 1;
+    return gp_layout_attention(job, layout->tp, dp > 0 ? dp : known ? left : groups, diagnostics);
+}
+
 void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
     bool training = gp_is_training(job);
     if (gp_origin_of(job, GP_FIELD_TASK) != GP_GIVEN) return;
@@ -246,9 +270,10 @@ void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *d
     int64_t tp = settled(job, training ? GP_FIELD_TP : GP_FIELD_INFER_TP, diagnostics);
     int64_t pp = settled(job, training ? GP_FIELD_PP : GP_FIELD_INFER_PP, diagnostics);
     int64_t cp = training ? settled(job, GP_FIELD_CP, diagnostics) : 1;
-    int64_t dp = settled(job, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
+    int64_t dp = gp_layout_dp_is_within(job) ? 1 : settled(job, training ? GP_FIELD_DP : GP_FIELD_INFER_DP, diagnostics);
     layout.tp = at_least_one(tp);
     layout.pp = at_least_one(pp);
+    layout.attention = settled_attention(job, tp, dp, &layout, diagnostics);
     if (model != NULL) {
         check_heads(&layout, model, training ? "train.tp" : "infer.tp", diagnostics);
         check_stages(&layout, model, training ? "train.pp" : "infer.pp", diagnostics);
@@ -306,19 +331,20 @@ typedef struct { int64_t ep, tp, ranks; } expert_split;
  * the ranks of expert parallelism are those of tensor and data parallelism together. */
 static expert_split split_experts(const gp_job *job, const gp_layout *layout) {
     int64_t ranks = product(layout->dp, layout->cp), ep = layout->ep;
-    if (ep <= 1) return (expert_split){1, layout->tp, ranks};
-    if (!gp_is_training(job))
-        return (expert_split){ep, layout->tp > ep && layout->tp % ep == 0 ? layout->tp / ep : 1, 1};
+    if (ep <= 1) return (expert_split){1, layout->attention.expert_tp, ranks};
+    int64_t served = layout->attention.expert_tp;
+    if (!gp_is_training(job)) return (expert_split){ep, served > ep && served % ep == 0 ? served / ep : 1, 1};
     if (ranks % ep == 0) return (expert_split){ep, layout->tp, ranks / ep};
     return (expert_split){ep, 1, at_least_one(product(ranks, layout->tp) / ep)};
 }
 
 typedef struct { uint64_t linear, expert, other, adapter_share, adapter_whole; } layer_sums;
 
-static void add_matrix(const gp_job *job, const gp_matrix *matrix, const gp_layer *layer, int64_t tp,
+static void add_matrix(const gp_job *job, const gp_matrix *matrix, const gp_layer *layer, const gp_layout *layout,
                        const expert_split *split, layer_sums *sums) {
     bool expert = matrix->copies > 1;
-    int64_t ways = expert ? split->tp : tp, copies = ceil_div(matrix->copies, expert ? split->ep : 1);
+    int64_t ways = expert ? split->tp : gp_layout_ways(layout, matrix->tensor);
+    int64_t copies = ceil_div(matrix->copies, expert ? split->ep : 1);
     uint64_t params = gp_mul((uint64_t)copies, matrix_share(matrix, layer->kind.kv_heads, ways));
     bool quantised = gp_tensor_info(matrix->tensor)->quantised;
     if (quantised) sums->linear = gp_add(sums->linear, params);
@@ -334,13 +360,13 @@ static void add_matrix(const gp_job *job, const gp_matrix *matrix, const gp_laye
 }
 
 /* Norms and vectors are copied. */
-static layer_sums sum_layer(const gp_job *job, const gp_layer *layer, int64_t tp, const expert_split *split) {
+static layer_sums sum_layer(const gp_job *job, const gp_layer *layer, const gp_layout *layout, const expert_split *split) {
     layer_sums sums = {.other = gp_add(layer->norm_params, layer->other_params)};
     for (int i = 0; i < layer->matrix_count; i++) {
         const gp_matrix *matrix = &layer->matrices[i];
         if (!gp_tensor_info(matrix->tensor)->quantised)
             sums.other = gp_sub_or_zero(sums.other, gp_mul((uint64_t)matrix->inputs, (uint64_t)matrix->outputs));
-        add_matrix(job, matrix, layer, tp, split, &sums);
+        add_matrix(job, matrix, layer, layout, split, &sums);
     }
     return sums;
 }
@@ -373,7 +399,7 @@ static void add_layers(const gp_job *job, const gp_model *model, const gp_layout
     expert_split split = split_experts(job, layout);
     gp_model_kinds_of(model, share->first_layer, share->layers, here);
     for (int i = 0; i < model->kind_count; i++) {
-        layer_sums sums = sum_layer(job, &model->kinds[i], layout->tp, &split);
+        layer_sums sums = sum_layer(job, &model->kinds[i], layout, &split);
         uint64_t layers = (uint64_t)here[i], one = gp_add(sums.linear, sums.other);
         if (here[i] > 0 && one > share->layer_params) share->layer_params = one;
         share->linear_params = gp_add(share->linear_params, gp_mul(sums.linear, layers));
@@ -390,7 +416,7 @@ static void add_layers(const gp_job *job, const gp_model *model, const gp_layout
 /* Towers stand before the first layer and are split like the rest; the prediction modules, which engines leave out,
  * after the last one where the published count holds them. */
 static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_share *share) {
-    uint64_t ways = (uint64_t)layout->tp;
+    uint64_t ways = (uint64_t)layout->attention.tp;
     if (share->first) {
         uint64_t towers = gp_div_ceil(gp_add(model->vision_params, model->audio_params), ways);
         share->embedding_params = gp_div_ceil(model->embedding_params, ways);
@@ -399,7 +425,8 @@ static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *
     }
     if (!share->last) return;
     bool copied = model->head_params == 0 && layout->pp > 1;
-    share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params, ways);
+    share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params,
+                                     (uint64_t)layout->attention.feed_forward_tp);
     share->other_params = gp_add(share->other_params, gp_add(share->head_params, model->final_params));
     if (gp_is_training(job) && model->shape.mtp_counted)
         share->other_params = gp_add(share->other_params, gp_div_ceil(model->mtp_params, ways));
@@ -431,6 +458,6 @@ void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *
     add_layers(job, model, layout, share);
     add_ends(job, model, layout, share);
     if (layout->both_ways) add_mirror(job, model, layout, share);
-    share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->tp));
+    share->kv_heads = at_least_one(ceil_div(at_least_one(model->shape.kv_heads), layout->attention.tp));
     share->in_flight = chunks_in_flight(layout, index);
 }

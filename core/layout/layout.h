@@ -6,14 +6,24 @@
 
 #define GP_SPLIT_STAGES 64 /* pipelines of more stages are split evenly */
 
+/* Data-parallel attention: groups of ranks that share the routed experts, while each attends for sequences of its own and
+ * has a cache of its own for them. They lie within tensor parallelism or are replicas (layout_attention.c). */
+typedef struct {
+    int64_t groups;          /* 1: no such thing */
+    int64_t tp;              /* ranks of a group, over which attention and token table are split */
+    int64_t feed_forward_tp; /* ranks over which dense blocks, shared experts and output matrix are split */
+    int64_t expert_tp;       /* ranks over which the routed experts are split, those of all groups */
+} gp_attention_groups;
+
 typedef struct {
     int64_t gpus, per_node;
     int64_t tp, pp, vpp, cp, ep, dp;
+    gp_attention_groups attention;
     int zero;                    /* 0 … 3, training */
     bool sequence_parallel;
     int64_t micro_batch, grad_accum, global_batch, seq_len;
     int64_t batch_parts;         /* micro-batches that a pipeline makes of one of the job's; counted in grad_accum */
-    int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one replica */
+    int64_t context, sequences;  /* inference: tokens of one sequence, sequences of one cache */
     int64_t split_stages;        /* pp when `split` says how many layers each stage holds; 0: as evenly as they go */
     uint16_t split[GP_SPLIT_STAGES];
     bool all_in_flight;          /* every micro-batch runs forward before any runs backward (GPipe) */
@@ -39,7 +49,7 @@ typedef struct {
     int64_t expert_ranks;        /* GPUs that hold the same experts: their states are sharded over these */
     uint64_t layer_params;       /* the largest layer with norms and biases, per GPU */
     uint64_t adapter_params;     /* adapters, per GPU */
-    int64_t kv_heads;            /* KV heads per GPU: ceil(g / tp), at least 1 */
+    int64_t kv_heads;            /* KV heads per GPU: ceil(g / attention.tp), at least 1 */
     int64_t in_flight;           /* model chunks (layers / vpp each) of micro-batches whose activations are held:
                                     min(m, p - i) under 1F1B, the warm-up of the interleaved schedule, all under
                                     GPipe, min(m, p) under the zero-bubble V */
@@ -48,6 +58,26 @@ typedef struct {
 /* Degrees of a job whose training or inference fields are all known, with derived ones filled (dp from the count,
  * grad_accum or global_batch from each other). Contradictions become rows of `diagnostics`; returns false then. */
 bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics);
+
+/* Groups of data-parallel attention of a serving job with these degrees, of which `dp` are replicas; what cannot be shared
+ * out becomes a row of `diagnostics`, and there are no groups then. */
+gp_attention_groups gp_layout_attention(const gp_job *job, int64_t tp, int64_t dp, gp_diagnostics *diagnostics);
+
+/* What the job says of the groups: infer.attention_dp, or infer.dp where SGLang has no more GPUs than tensor parallelism
+ * and stages take. At least 1. */
+int64_t gp_layout_groups(const gp_job *job);
+
+/* True where infer.dp counts groups within tensor parallelism. */
+bool gp_layout_dp_is_within(const gp_job *job);
+
+/* True where the engine makes each group a replica, or tensor parallelism is not a multiple of them. */
+bool gp_layout_groups_are_replicas(const gp_job *job);
+
+/* Ranks over which a matrix of a layer is split that is not a routed expert's. */
+int64_t gp_layout_ways(const gp_layout *layout, gp_tensor tensor);
+
+/* Caches that have sequences of their own: every group of every replica. */
+int64_t gp_layout_caches(const gp_layout *layout);
 
 /* The contradictions that can be told without a layout, for a job with other faults: among what is given and faultless,
  * and against the model where there is one (NULL: none). */

@@ -46,6 +46,8 @@ static void derive_count(gp_job *job) {
     uint64_t product = 1;
     for (int i = 0; i < count; i++)
         if (is_given(job, fields[i])) product = gp_mul(product, (uint64_t)gp_whole(job, fields[i]));
+    if (!train && !is_given(job, GP_FIELD_INFER_DP) && gp_layout_groups_are_replicas(job))
+        product = gp_mul(product, (uint64_t)gp_layout_groups(job));
     double most = gp_field_info(GP_FIELD_COUNT)->max;
     if (product > 1 && (double)product <= most) gp_set_whole(job, GP_FIELD_COUNT, (int64_t)product, GP_DERIVED);
 }
@@ -243,7 +245,10 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     derive_whole(job, train ? GP_FIELD_TP : GP_FIELD_INFER_TP, layout->tp);
     if (!layout->device_map) derive_whole(job, train ? GP_FIELD_PP : GP_FIELD_INFER_PP, layout->pp);
     derive_whole(job, train ? GP_FIELD_DP : GP_FIELD_INFER_DP, layout->dp);
-    if (!train) return;
+    if (!train) {
+        derive_whole(job, GP_FIELD_ATTENTION_DP, layout->attention.groups);
+        return;
+    }
     derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum / layout->batch_parts);
     derive_whole(job, GP_FIELD_GLOBAL_BATCH, layout->global_batch);
     derive_whole(job, GP_FIELD_SEQUENCE_PARALLEL, layout->sequence_parallel);

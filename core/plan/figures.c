@@ -17,7 +17,7 @@ static bool has_windows(const gp_plan *plan) {
 
 /* Cache of one token on one GPU of a stage; where layers forget, that of an average token of the job's sequences. */
 static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
-    double all = token_bytes(plan, &stage->share, plan->layout.tp);
+    double all = token_bytes(plan, &stage->share, plan->layout.attention.tp);
     if (!has_windows(plan)) return all;
     double tokens = (double)plan->layout.sequences * (double)plan->layout.context;
     return (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) / tokens;
@@ -29,7 +29,7 @@ uint64_t gp_figures_cache(const gp_plan *plan) {
     double bytes = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
-        double one = token_bytes(plan, &stage->share, plan->layout.tp);
+        double one = token_bytes(plan, &stage->share, plan->layout.attention.tp);
         double ranks = one > 0 ? token_bytes(plan, &stage->share, 1) / one : 0;
         bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
     }
@@ -63,7 +63,7 @@ static void fill_pool(gp_plan *plan) {
         if (held < tokens) tokens = held;
     }
     plan->kv.pool_bytes = (uint64_t)(pool < (double)GP_EXACT_MAX ? pool : (double)GP_EXACT_MAX);
-    tokens = (double)(uint64_t)tokens * (double)plan->layout.dp;
+    tokens = (double)(uint64_t)tokens * (double)gp_layout_caches(&plan->layout);
     plan->kv.max_tokens = (uint64_t)(tokens < (double)GP_EXACT_MAX ? tokens : (double)GP_EXACT_MAX);
 }
 

@@ -50,7 +50,7 @@ bool gp_waterfall_of(const gp_plan *plan, gp_waterfall *waterfall) {
     if (left < 0) left = 0;
     bytes[GP_FALL_KEPT_FREE] = cache + kept > 0 ? left * kept / (cache + kept) : 0;
     bytes[GP_FALL_POOL] = left - bytes[GP_FALL_KEPT_FREE];
-    waterfall->tokens = (double)plan->kv.max_tokens / (double)plan->layout.dp;
+    waterfall->tokens = (double)plan->kv.max_tokens / (double)gp_layout_caches(&plan->layout);
     waterfall->sequences = waterfall->tokens / (double)plan->layout.context;
     return true;
 }

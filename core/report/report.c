@@ -121,6 +121,13 @@ static void write_training_degrees(gp_writer *writer, const gp_plan *plan) {
     gp_write_whole(writer, "seq_len", layout->seq_len);
 }
 
+static void write_serving_degrees(gp_writer *writer, const gp_layout *layout) {
+    gp_write_whole(writer, "dp", layout->dp);
+    if (layout->attention.groups == 1) return;
+    gp_write_whole(writer, "attention_dp", layout->attention.groups);
+    gp_write_whole(writer, "attention_tp", layout->attention.tp);
+}
+
 static void write_parallel(gp_writer *writer, const gp_plan *plan) {
     gp_write_open(writer, "parallel", '{');
     gp_write_whole(writer, "tp", plan->layout.tp);
@@ -128,7 +135,7 @@ static void write_parallel(gp_writer *writer, const gp_plan *plan) {
     if (gp_is_training(&plan->job))
         write_training_degrees(writer, plan);
     else
-        gp_write_whole(writer, "dp", plan->layout.dp);
+        write_serving_degrees(writer, &plan->layout);
     gp_write_close(writer, '}');
 }
 

@@ -39,7 +39,9 @@ static traffic traffic_of(const gp_job *job, const gp_replica *m, double cache_t
     if (!m->engine->server) return load;
     double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
     if (gp_known(job, GP_FIELD_MAX_NUM_SEQS)) most = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
-    load.most = fmax(1, most) * (double)m->layout->dp;
+    /* SGLang shares its most out among the groups within a replica; elsewhere each group has its own. */
+    bool shares = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG);
+    load.most = fmax(1, most) * (double)(shares ? m->layout->dp : gp_layout_caches(m->layout));
     double held = load.prompt + load.output / (m->engine->keeps_room ? 1 : 2);
     if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, held));
     load.most = fmax(1, floor(load.most));

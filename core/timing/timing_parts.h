@@ -24,8 +24,9 @@ typedef struct {
     double dense, experts, head;              /* parameters */
     double dense_bytes, expert_bytes, head_bytes; /* of one parameter */
     double layers, expert_layers;
-    gp_cache cache;                           /* of one rank, or of all where each rank attends for its sequences */
-    double attention_ways;                    /* ranks that share the sequences */
+    double dense_ranks, head_ranks;           /* ranks that share what is not an expert's, and the output matrix */
+    gp_cache cache;                           /* of one rank */
+    double attention_ways;                    /* groups of ranks that share the sequences */
     double places;                            /* of a static cache, else 0 */
     double captured_tokens;                   /* a longer context is not in the engine's graphs */
     double pass_tokens;                       /* of a prompt in one pass, 0 = all */

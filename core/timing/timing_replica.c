@@ -27,8 +27,8 @@ static double head_width(const gp_layer_kind *kind) {
     return (double)kind->heads * size;
 }
 
-/* A latent of the cache is whole on every rank; with data parallelism of attention each has its sequences. */
-static void count_layers(const gp_job *job, gp_replica *m) {
+/* A latent of the cache is whole on every rank; with data parallelism of attention each group has its sequences. */
+static void count_layers(gp_replica *m) {
     const gp_model *model = m->model;
     for (int i = 0; i < model->kind_count; i++) {
         const gp_layer *layer = &model->kinds[i];
@@ -38,10 +38,30 @@ static void count_layers(const gp_job *job, gp_replica *m) {
         m->dense += layers * (double)(layer->params - layer->expert_params);
         if (layer->expert_params > 0) m->expert_layers += layers;
     }
-    int64_t ways = gp_known(job, GP_FIELD_ATTENTION_DP) ? gp_whole(job, GP_FIELD_ATTENTION_DP) : 1;
-    m->attention_ways = (double)(ways < m->layout->tp ? ways : m->layout->tp);
-    gp_cache_of(model, ways > 1 ? 1 : m->layout->tp, 0, model->shape.layers, &m->cache);
+    int64_t tp = m->layout->attention.tp, groups = m->layout->tp / tp;
+    m->attention_ways = (double)groups;
+    gp_cache_of(model, tp, 0, model->shape.layers, &m->cache);
     m->head = (double)model->shape.vocab * (double)model->shape.hidden;
+}
+
+/* Ranks over which the dense parameters are spread: fewer than there are where every group of data-parallel attention holds
+ * some of them. */
+static void count_copies(gp_replica *m) {
+    double whole = 0, share = 0;
+    m->dense_ranks = m->ranks;
+    m->head_ranks = (double)m->layout->attention.feed_forward_tp;
+    if (m->layout->attention.tp == m->layout->tp) return;
+    for (int i = 0; i < m->model->kind_count; i++) {
+        const gp_layer *layer = &m->model->kinds[i];
+        for (int j = 0; j < layer->matrix_count; j++) {
+            const gp_matrix *matrix = &layer->matrices[j];
+            if (matrix->copies > 1) continue;
+            double params = (double)m->model->kind_layers[i] * (double)matrix->inputs * (double)matrix->outputs;
+            whole += params;
+            share += params / (double)gp_layout_ways(m->layout, matrix->tensor);
+        }
+    }
+    if (share > 0) m->dense_ranks = whole / share;
 }
 
 /* Hosts of which nothing is said. One that holds much has the memory channels of a server: DeepSeek under ik_llama.cpp
@@ -142,7 +162,8 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
     m->pass_tokens = m->engine->pass_tokens;
     if (m->pass_tokens > 0 && gp_known(job, GP_FIELD_UBATCH)) m->pass_tokens = (double)gp_whole(job, GP_FIELD_UBATCH);
     if (m->engine->static_cache && gp_known(job, GP_FIELD_CONTEXT)) m->places = (double)gp_whole(job, GP_FIELD_CONTEXT);
-    count_layers(job, m);
+    count_layers(m);
+    count_copies(m);
     set_host(job, m);
     set_draft(job, m);
     double dense_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
@@ -251,7 +272,7 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
-    parts.dense_bytes = (sent * m->dense_bytes + m->head * (1 - m->host.head) * m->head_bytes) / m->ranks;
+    parts.dense_bytes = sent * m->dense_bytes / m->dense_ranks + m->head * (1 - m->host.head) * m->head_bytes / m->head_ranks;
     double tokens = batch * (1 + m->draft);
     parts.dense_flop = 2 * (sent + m->head * (1 - m->host.head)) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
@@ -304,7 +325,7 @@ gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
     parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
     double used = sent_experts * touched(experts, pass), unpacked = packed ? engine->unpack_bytes : 0;
-    parts.pass_bytes = (sent * (m->dense_bytes + unpacked) + used * (m->expert_bytes + unpacked)) / m->ranks;
+    parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * (m->expert_bytes + unpacked) / m->ranks;
     parts.rate = m->bandwidth * engine->share;
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
     double attention = attention_flop(m->model, length) * tokens / length;

@@ -154,3 +154,20 @@ test("tensor parallelism over several machines is slower than within one", () =>
   assert.ok(two.time.decode_tok_s < 0.8 * one.time.decode_tok_s, `${two.time.decode_tok_s} ${one.time.decode_tok_s}`);
   assert.ok(eight.time.decode_tok_s <= two.time.decode_tok_s);
 });
+
+test("groups of data-parallel attention keep no copies of a latent: each has a cache of its own", () => {
+  const serve = (engine, infer) => job(engine, { weights: "fp8", output: 1024, concurrency: 64, ...infer },
+    { gpu: "H200", count: 8 }, "deepseek-ai/DeepSeek-V3");
+  const [together, within, named, replicas] = planAll([serve("sglang", { tp: 8 }), serve("sglang", { tp: 8, attention_dp: 8 }),
+    serve("sglang", { tp: 8, dp: 8 }), serve("vllm", { tp: 1, attention_dp: 8 })]);
+  const cache = ({ memory }) => memory.stages[0].items.filter(({ id }) => id === "kv_cache").reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const apart of [within, replicas]) {
+    assert.equal(cache(together), 8 * cache(apart));
+    assert.equal(apart.kv.bytes, together.kv.bytes);
+    assert.equal(apart.kv.max_tokens, 8 * apart.waterfall.tokens);
+    assert.ok(apart.kv.max_concurrency > 4 * together.kv.max_concurrency);
+    assert.deepEqual([apart.parallel.attention_dp, apart.parallel.attention_tp], [8, 1]);
+  }
+  assert.deepEqual(named.kv, within.kv);
+  assert.deepEqual(named.memory, within.memory);
+});

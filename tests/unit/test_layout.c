@@ -297,6 +297,98 @@ static void test_torchtitan_cuts_the_batch_for_its_pipeline(void **state) {
     fixture_free(f);
 }
 
+static fixture *deepseek(const char *engine, const char *count, const char *infer) {
+    char text[512];
+    snprintf(text, sizeof text, "{\"task\":\"infer\",\"model\":\"deepseek-ai/DeepSeek-V3\",\"infer\":{\"engine\":\"%s\","
+             "\"weights\":\"fp8\",\"concurrency\":64,%s},\"hardware\":{\"gpu\":\"H200\",\"count\":%s}}", engine, infer, count);
+    return fixture_of(text);
+}
+
+/* DeepSeek-V3: attention of 15,138,816 copied and 171,966,464 split parameters in each of 61 layers, 3 dense blocks of
+ * 396,361,728, in 58 layers 256 experts and a shared one of 44,040,192, token table and head of 926,679,040 each. */
+static void test_groups_within_tensor_parallelism(void **state) {
+    (void)state;
+    fixture *f = deepseek("sglang", "8", "\"tp\":8,\"attention_dp\":8");
+    assert_true(f->valid);
+    gp_stage_share share = stage(f, 0);
+    assert_int_equal(f->layout.dp, 1);
+    assert_int_equal(f->layout.attention.tp, 1);
+    assert_int_equal(f->layout.sequences, 8);
+    assert_int_equal(gp_layout_caches(&f->layout), 8);
+    assert_int_equal(share.linear_params, 61 * 187105280LL + 3 * 396361728LL / 8 + 58LL * 257 * 44040192 / 8);
+    assert_int_equal(share.embedding_params, 926679040);
+    assert_int_equal(share.head_params, 926679040 / 8);
+    fixture_free(f);
+    f = deepseek("sglang", "16", "\"tp\":16,\"attention_dp\":8");
+    share = stage(f, 0);
+    assert_int_equal(f->layout.attention.tp, 2);
+    assert_int_equal(share.linear_params, 61 * (15138816LL + 171966464LL / 2) + 3 * 396361728LL / 16 + 58LL * 257 * 44040192 / 16);
+    assert_int_equal(share.embedding_params, 926679040 / 2);
+    fixture_free(f);
+    f = deepseek("tensorrt-llm", "8", "\"tp\":8,\"attention_dp\":8");
+    share = stage(f, 0);
+    assert_int_equal(share.linear_params, 61 * 187105280LL + 3 * 396361728LL + 58LL * (44040192LL + 256 * 44040192LL / 8));
+    assert_int_equal(share.head_params, 926679040);
+    fixture_free(f);
+}
+
+static void test_groups_that_are_replicas_share_the_experts(void **state) {
+    (void)state;
+    const int64_t beside = 61 * 187105280LL + 3 * 396361728LL, experts = 58LL * 256 * 44040192, shared = 58 * 44040192LL;
+    fixture *f = deepseek("vllm", "8", "\"tp\":1,\"attention_dp\":8");
+    gp_stage_share share = stage(f, 0);
+    assert_true(f->valid);
+    assert_int_equal(f->layout.dp, 8);
+    assert_int_equal(gp_layout_caches(&f->layout), 8);
+    assert_int_equal(share.linear_params, beside + shared + experts / 8);
+    fixture_free(f);
+    f = deepseek("vllm", "16", "\"tp\":2,\"attention_dp\":8,\"ep\":16");
+    share = stage(f, 0);
+    assert_int_equal(f->layout.attention.tp, 2);
+    assert_int_equal(share.local_experts, 16);
+    assert_int_equal(share.expert_params, experts / 16);
+    fixture_free(f);
+    f = deepseek("vllm", "16", "\"tp\":1,\"attention_dp\":8,\"ep\":4"); /* twice 8 GPUs */
+    share = stage(f, 0);
+    assert_int_equal(f->layout.dp, 16);
+    assert_int_equal(share.expert_params, experts / 8);
+    fixture_free(f);
+}
+
+static void test_sglang_counts_groups_as_data_parallelism(void **state) {
+    (void)state;
+    fixture *f = deepseek("sglang", "8", "\"tp\":8,\"dp\":4");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.dp, 1);
+    assert_int_equal(f->layout.attention.groups, 4);
+    assert_int_equal(f->layout.attention.tp, 2);
+    fixture_free(f);
+    f = deepseek("sglang", "8", "\"attention_dp\":4");
+    assert_int_equal(f->layout.attention.groups, 4);
+    fixture_free(f);
+    f = deepseek("sglang", "16", "\"tp\":8,\"dp\":2");
+    assert_true(f->valid);
+    assert_int_equal(f->layout.dp, 2);
+    assert_int_equal(f->layout.attention.groups, 1);
+    fixture_free(f);
+    f = deepseek("vllm", "8", "\"tp\":8,\"dp\":4");
+    assert_true(fixture_has(f, GP_CODE_PARALLEL_MISMATCH, "hardware.count"));
+    fixture_free(f);
+}
+
+static void test_heads_are_shared_out_in_a_group(void **state) {
+    (void)state;
+    fixture *f = deepseek("sglang", "12", "\"tp\":12,\"attention_dp\":12");
+    assert_true(f->valid);
+    fixture_free(f);
+    f = deepseek("sglang", "12", "\"tp\":12,\"attention_dp\":2");
+    assert_true(fixture_has(f, GP_CODE_HEADS_NOT_DIVISIBLE, "infer.tp"));
+    fixture_free(f);
+    f = deepseek("sglang", "8", "\"tp\":8,\"attention_dp\":3");
+    assert_true(fixture_has(f, GP_CODE_ATTENTION_DP_MISMATCH, "infer.attention_dp"));
+    fixture_free(f);
+}
+
 static void test_hostile_degrees_do_not_overflow(void **state) {
     (void)state;
     fixture *f = training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
@@ -327,6 +419,10 @@ int main(void) {
         cmocka_unit_test(test_one_copy_of_the_trainer_is_laid_over_its_gpus),
         cmocka_unit_test(test_ends_count_as_layers_where_chunks_are_too_many),
         cmocka_unit_test(test_torchtitan_cuts_the_batch_for_its_pipeline),
+        cmocka_unit_test(test_groups_within_tensor_parallelism),
+        cmocka_unit_test(test_groups_that_are_replicas_share_the_experts),
+        cmocka_unit_test(test_sglang_counts_groups_as_data_parallelism),
+        cmocka_unit_test(test_heads_are_shared_out_in_a_group),
         cmocka_unit_test(test_hostile_degrees_do_not_overflow),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
