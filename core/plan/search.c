@@ -106,29 +106,28 @@ static void consider(gp_search *search, const gp_choice *candidate) {
     search->finished = verdict == GP_FITS && search->aim == GP_SEARCH_CHEAPEST;
 }
 
-/* True when the states alone of a candidate, or of any stage of ZeRO with its degrees, are more than there is. Neither
- * ZeRO nor recompute makes a layout valid that is not. */
-static bool is_hopeless(gp_search *search, const gp_choice *candidate, bool any_zero) {
+/* True when the states alone of a candidate are more than there is. */
+static bool is_hopeless(gp_search *search, const gp_choice *candidate) {
     gp_plan *plan = search->plan;
     gp_layout layout;
     apply(search, candidate);
     gp_diagnostics_clear(&plan->scratch);
     if (!gp_layout_build(&plan->job, &plan->model, &layout, &plan->scratch)) return true;
-    if (any_zero) layout.zero = 3;
     uint64_t least = gp_ledger_least(&plan->job, &plan->model, &layout);
     if (least <= plan->device.usable_bytes) return false;
     if (least < search->passed_over) search->passed_over = least;
     return true;
 }
 
-/* Sharding over one replica and a choice that is fixed make several rows the same. */
+/* Sharding over one replica and a choice that is fixed make several rows the same. What is hopeless or no valid layout with
+ * ZeRO-3 is so with less of it, and recompute does not matter to that. */
 static void consider_thrift(gp_search *search, gp_choice *candidate) {
     unsigned tried = 0, asked = 0, hopeless = 0;
-    gp_choice kept = *candidate;
     const gp_job *job = &search->plan->job;
     int64_t inner = candidate->values[GP_CHOICE_STAGES] * candidate->values[GP_CHOICE_TENSOR];
     bool one_replica = candidate->values[GP_CHOICE_COUNT] <= inner * known_or_one(job, GP_FIELD_CP);
-    if (search->passes_over && is_hopeless(search, candidate, true)) return;
+    if (search->open[GP_CHOICE_ZERO]) candidate->values[GP_CHOICE_ZERO] = 3;
+    if (search->passes_over && is_hopeless(search, candidate)) return;
     for (int i = 0; i < THRIFT_COUNT && !search->finished; i++) {
         if (search->open[GP_CHOICE_ZERO]) candidate->values[GP_CHOICE_ZERO] = one_replica ? 0 : thrift[i].zero;
         if (search->open[GP_CHOICE_RECOMPUTE]) candidate->values[GP_CHOICE_RECOMPUTE] = thrift[i].recompute;
@@ -136,11 +135,10 @@ static void consider_thrift(gp_search *search, gp_choice *candidate) {
         unsigned bit = 1u << (candidate->values[GP_CHOICE_ZERO] * 4 + candidate->values[GP_CHOICE_RECOMPUTE]);
         if ((tried & bit) != 0) continue;
         tried |= bit;
-        if (search->passes_over && (asked & zero) == 0 && is_hopeless(search, candidate, false)) hopeless |= zero;
+        if (search->passes_over && (asked & zero) == 0 && is_hopeless(search, candidate)) hopeless |= zero;
         asked |= zero;
         if ((hopeless & zero) == 0) consider(search, candidate);
     }
-    *candidate = kept;
 }
 
 int64_t gp_search_first(const gp_search *search, int choice) {

@@ -66,18 +66,6 @@ static bool has_lowered(const gp_search *search, const gp_search *before) {
     return search->finished || unknown || search->least_peak < lowest;
 }
 
-/* One more count of nodes, tried again without passing anything over where that leaves open what it has lowered. */
-static bool try_more_nodes(gp_search *search, int64_t count) {
-    const gp_search before = *search;
-    gp_search_count(search, count);
-    if (has_lowered(search, &before) || search->passed_over == UINT64_MAX) return has_lowered(search, &before);
-    *search = before;
-    search->passes_over = false;
-    gp_search_count(search, count);
-    search->passes_over = before.passes_over;
-    return has_lowered(search, &before);
-}
-
 /* Twice the nodes until they fit, then as few as fit. A doubling that lowers no peak ends the search. */
 static void try_nodes(const count_range *range) {
     gp_search *search = range->search;
@@ -86,10 +74,10 @@ static void try_nodes(const count_range *range) {
     unit *= range->per_node;
     int64_t tried = range->per_node > range->least ? range->per_node : range->least, low = tried / unit;
     for (int64_t nodes = low + 1; nodes <= range->most / unit; nodes *= 2) {
-        gp_search before = *search;
-        bool lowered = try_more_nodes(search, unit * nodes);
+        const gp_search before = *search;
+        gp_search_count(search, unit * nodes);
         if (search->finished) try_fewer_nodes(range, &before, unit, low, nodes);
-        if (search->finished || !lowered) return;
+        if (search->finished || !has_lowered(search, &before)) return;
         low = nodes;
     }
 }
