@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "layout/cache.h"
 #include "plan/derive.h"
 #include "advise/knobs.h"
 
@@ -52,9 +53,33 @@ static bool tensor_parallel(gp_draft *draft) {
     return gp_draft_whole(draft, GP_FIELD_INFER_TP, layout->tp * 2);
 }
 
+/* How many ranks of tensor parallelism hold the same cache, on average over the layers. */
+static int64_t cache_copies(const gp_plan *plan) {
+    gp_cache whole, share;
+    gp_cache_of(&plan->model, 1, 0, plan->model.shape.layers, &whole);
+    gp_cache_of(&plan->model, plan->layout.tp, 0, plan->model.shape.layers, &share);
+    double bits = plan->layout.recipe.kv_bits, once = gp_cache_token_bytes(&whole, bits);
+    return once > 0 ? (int64_t)(gp_cache_token_bytes(&share, bits) * (double)plan->layout.tp / once) : 1;
+}
+
+/* As many groups as there would be copies of the cache. vLLM makes them replicas of fewer ranks. */
+static bool attention_dp(gp_draft *draft) {
+    const gp_layout *layout = &draft->plan->layout;
+    int64_t copies = cache_copies(draft->plan);
+    bool replicas = gp_is_choice(&draft->plan->job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
+    bool served = replicas || gp_is_choice(&draft->plan->job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG) ||
+                  gp_is_choice(&draft->plan->job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM);
+    bool fixed = replicas && gp_origin_of(&draft->plan->job, GP_FIELD_INFER_DP) == GP_GIVEN;
+    bool asked = layout->attention.groups > 1 || fixed;
+    if (!served || asked || draft->plan->model.expert_params == 0 || copies <= 1 || layout->tp % copies != 0) return false;
+    if (replicas && !gp_draft_whole(draft, GP_FIELD_INFER_TP, layout->tp / copies)) return false;
+    return gp_draft_whole(draft, GP_FIELD_ATTENTION_DP, copies);
+}
+
 static const gp_knob_row rows[] = {
     {"tensor_parallel",
      {GP_COST_TIME, 0, 0, "Pope et al. 2022, arXiv:2211.05102, section 3"}, false, tensor_parallel},
+    {"attention_dp", {GP_COST_TIME, 0, 0, "DeepSeek-AI 2024, arXiv:2412.19437, section 3.4"}, false, attention_dp},
     {"cache_8bit", {GP_COST_QUALITY, 0, 0, "Sheng et al. 2023, arXiv:2303.06865, section 4"}, false, cache_8bit},
     {"weights_8bit", {GP_COST_QUALITY, 0, 0, "Dettmers et al. 2022, arXiv:2208.07339, section 3"}, false, weights_8bit},
     {"weights_4bit", {GP_COST_QUALITY, 0, 0, "Frantar et al. 2023, arXiv:2210.17323, section 4"}, false, weights_4bit},

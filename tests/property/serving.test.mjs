@@ -171,3 +171,17 @@ test("groups of data-parallel attention keep no copies of a latent: each has a c
   assert.deepEqual(named.kv, within.kv);
   assert.deepEqual(named.memory, within.memory);
 });
+
+test("where ranks hold copies of a cache, data-parallel attention is proposed, and a job with it is as planned", () => {
+  for (const [engine, set] of [["sglang", { attention_dp: 8 }], ["tensorrt-llm", { attention_dp: 8 }], ["vllm", { tp: 1, attention_dp: 8 }]]) {
+    const serve = (infer) => job(engine, { weights: "fp8", prompt: 8192, concurrency: 512, tp: 8, ...infer }, { gpu: "H200", count: 8 },
+      "deepseek-ai/DeepSeek-V3");
+    const [before, after] = planAll([serve({}), serve(set)]);
+    const knob = before.advice.find(({ id }) => id === "attention_dp");
+    assert.deepEqual(knob.set, Object.fromEntries(Object.entries(set).map(([name, value]) => [`infer.${name}`, value])), engine);
+    assert.equal(knob.peak_bytes_after, after.memory.peak_bytes);
+    assert.ok(!after.advice.some(({ id }) => id === "attention_dp"));
+  }
+  const [dense] = planAll([job("sglang", { tp: 8, concurrency: 512 }, { gpu: "H100", count: 8 }, "meta-llama/Llama-3.1-70B")]);
+  assert.ok(!dense.advice.some(({ id }) => id === "attention_dp"));
+});
