@@ -75,7 +75,8 @@ static bool skip_number(scanner *on) {
 static int unit_at(const scanner *on, size_t ahead) {
     int unit = 0;
     for (size_t i = 0; i < 4; i++) {
-        char digit = gp_lower(peek(on, ahead + i));
+        char digit = peek(on, ahead + i);
+        if (!is_digit(digit)) digit |= 0x20; /* a small letter of a capital one */
         bool letter = digit >= 'a' && digit <= 'f';
         if (!is_digit(digit) && !letter) return -1;
         unit = unit * 16 + (letter ? digit - 'a' + 10 : digit - '0');

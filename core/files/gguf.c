@@ -9,7 +9,7 @@
 
 /* The tensors of one file hold fewer bytes than this; also the largest number a report carries exactly. */
 #define BYTES_MAX GP_EXACT_MAX
-enum { NESTING_MAX = 4, TYPE_MAX = 1023, KEY_BYTES_MAX = 65535, NAME_BYTES_MAX = 1024 };
+enum { NESTING_MAX = 4, KEY_BYTES_MAX = 65535, NAME_BYTES_MAX = 1024 };
 
 static const unsigned char kind_bytes[GP_GGUF_KIND_COUNT] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
@@ -86,7 +86,7 @@ static void read_entries(gp_import_file *file, gp_gguf *gguf) {
 static uint64_t tensor_bytes(gp_import_file *file, const gp_gguf_tensor *tensor, uint64_t place) {
     gp_ggml_type type = gp_ggml_find(tensor->type);
     if (type == GP_GGML_COUNT) {
-        if (tensor->type > TYPE_MAX) gp_file_damage(file, "tensor_type", place);
+        if (tensor->type > GP_GGUF_TYPE_MAX) gp_file_damage(file, "tensor_type", place);
         return UINT64_MAX;
     }
     uint64_t width = tensor->dimensions[0];
@@ -127,37 +127,55 @@ static void read_tensors(gp_import_file *file, gp_gguf *gguf) {
 
 /* ---- The whole --------------------------------------------------------------------------------------------------- */
 
-static int by_bytes(const char *a, size_t a_length, const char *b, size_t b_length) {
-    int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
-    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-}
-
-static int by_key(const void *a, const void *b) {
-    const gp_gguf_entry *x = a, *y = b;
-    return by_bytes(x->key, x->key_length, y->key, y->key_length);
-}
-
-static int by_name(const void *a, const void *b) {
-    const gp_gguf_tensor *x = a, *y = b;
-    return by_bytes(x->name, x->name_length, y->name, y->name_length);
-}
-
+/* As they stand in the file where their offsets are the same. */
 static int by_offset(const void *a, const void *b) {
     const gp_gguf_tensor *x = a, *y = b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return (x->name > y->name) - (x->name < y->name);
 }
 
-static void check_keys(gp_import_file *file, gp_gguf *gguf) {
-    qsort(gguf->entries, (size_t)gguf->entry_count, sizeof *gguf->entries, by_key);
-    for (uint64_t i = 1; i < gguf->entry_count; i++) {
-        const gp_gguf_entry *entry = &gguf->entries[i];
-        if (by_key(entry - 1, entry) == 0)
-            gp_file_damage(file, "repeated_key", (uint64_t)((const unsigned char *)entry->key - file->bytes));
+static void out_of_memory(gp_import_file *file) {
+    file->faulty = true;
+    gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
+}
+
+/* The names in a table, none of them twice; frees `names`. */
+static void tabulate(gp_import_file *file, gp_name *names, uint64_t count, const char *damage, gp_name_table *table) {
+    if (names == NULL || !gp_name_table_make(table, names, (uint32_t)count)) {
+        out_of_memory(file);
+    } else {
+        uint32_t repeat = gp_name_table_repeat(table);
+        if (repeat != GP_NAME_NONE)
+            gp_file_damage(file, damage, (uint64_t)((const unsigned char *)names[repeat].name - file->bytes));
     }
+    free(names);
+}
+
+static void tabulate_keys(gp_import_file *file, gp_gguf *gguf) {
+    gp_name *names = malloc(((size_t)gguf->entry_count + 1) * sizeof *names);
+    for (uint32_t i = 0; i < gguf->entry_count && names != NULL; i++)
+        names[i] = gp_name_of(gguf->entries[i].key, gguf->entries[i].key_length, i);
+    tabulate(file, names, gguf->entry_count, "repeated_key", &gguf->keys);
+}
+
+static void tabulate_tensors(gp_import_file *file, gp_gguf *gguf) {
+    gp_name *names = malloc(((size_t)gguf->tensor_count + 1) * sizeof *names);
+    for (uint32_t i = 0; i < gguf->tensor_count && names != NULL; i++)
+        names[i] = gp_name_of(gguf->tensors[i].name, gguf->tensors[i].name_length, i);
+    tabulate(file, names, gguf->tensor_count, "repeated_tensor", &gguf->names);
 }
 
 static uint64_t place_of(const gp_import_file *file, const gp_gguf_tensor *tensor) {
     return (uint64_t)((const unsigned char *)tensor->name - file->bytes);
+}
+
+/* Most files have their tensors in order: those are not moved. */
+static void sort_by_offset(gp_gguf *gguf) {
+    for (uint64_t i = 1; i < gguf->tensor_count; i++) {
+        if (by_offset(&gguf->tensors[i - 1], &gguf->tensors[i]) <= 0) continue;
+        qsort(gguf->tensors, (size_t)gguf->tensor_count, sizeof *gguf->tensors, by_offset);
+        return;
+    }
 }
 
 /* No format spends more than 64 bits on a parameter, or less than half a bit. */
@@ -166,16 +184,10 @@ static bool is_usual_size(const gp_gguf_tensor *tensor, uint64_t alignment) {
     return tensor->bytes <= most && gp_mul(16, tensor->bytes) >= tensor->params;
 }
 
-/* No name twice, no two tensors in one place, none beyond the end. A tensor of an unknown type reaches to the next. */
+/* No two tensors in one place, none beyond the end. A tensor of an unknown type reaches to the next. */
 static void check_tensors(gp_import_file *file, gp_gguf *gguf) {
     gp_gguf_tensor *tensors = gguf->tensors;
     uint64_t count = gguf->tensor_count;
-    qsort(tensors, (size_t)count, sizeof *tensors, by_name);
-    for (uint64_t i = 1; i < count; i++) {
-        if (by_name(&tensors[i - 1], &tensors[i]) == 0)
-            gp_file_damage(file, "repeated_tensor", place_of(file, &tensors[i]));
-    }
-    qsort(tensors, (size_t)count, sizeof *tensors, by_offset);
     uint64_t known_end = file->size == GP_SIZE_UNKNOWN ? UINT64_MAX : gp_sub_or_zero(file->size, gguf->data_start);
     for (uint64_t i = 0; i < count; i++) {
         gp_gguf_tensor *tensor = &tensors[i];
@@ -208,10 +220,7 @@ static void *make_table(gp_import_file *file, uint64_t count, uint64_t least_byt
     }
     if (!gp_file_has(file, bytes)) return NULL;
     void *table = calloc((size_t)count + 1, row_bytes);
-    if (table == NULL) {
-        file->faulty = true;
-        gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
-    }
+    if (table == NULL) out_of_memory(file);
     return table;
 }
 
@@ -219,7 +228,7 @@ static bool read_version(gp_import_file *file, gp_gguf *gguf) {
     gguf->version = gp_file_u32(file);
     if (!gp_file_good(file)) return false;
     if (gguf->version == 2 || gguf->version == 3) return true;
-    bool swapped = (gguf->version & 0xffff) == 0;
+    bool swapped = gguf->version != 0 && (gguf->version & 0xffff) == 0;
     file->faulty = true;
     gp_diagnostic *row = gp_diagnose(file->faults, swapped ? GP_CODE_GGUF_BIG_ENDIAN : GP_CODE_GGUF_VERSION, file->name);
     if (!swapped) gp_argue_number(row, "value", gguf->version);
@@ -238,7 +247,7 @@ bool gp_gguf_read(gp_import_file *file, gp_gguf *gguf) {
     gguf->entry_count = entry_count;
     read_entries(file, gguf);
     if (!gp_file_good(file)) return false;
-    check_keys(file, gguf);
+    tabulate_keys(file, gguf);
     gguf->alignment = read_alignment(file, gguf);
     gguf->tensors = make_table(file, tensor_count, tensor_info_bytes, sizeof *gguf->tensors);
     if (gguf->tensors == NULL) return false;
@@ -246,6 +255,8 @@ bool gp_gguf_read(gp_import_file *file, gp_gguf *gguf) {
     read_tensors(file, gguf);
     if (!gp_file_good(file)) return false;
     gguf->data_start = gp_mul(gp_div_ceil(file->at, gguf->alignment), gguf->alignment);
+    sort_by_offset(gguf);
+    tabulate_tensors(file, gguf);
     check_tensors(file, gguf);
     return gp_file_good(file);
 }
@@ -253,17 +264,16 @@ bool gp_gguf_read(gp_import_file *file, gp_gguf *gguf) {
 void gp_gguf_release(gp_gguf *gguf) {
     free(gguf->entries);
     free(gguf->tensors);
+    gp_name_table_release(&gguf->keys);
+    gp_name_table_release(&gguf->names);
     *gguf = (gp_gguf){0};
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 const gp_gguf_entry *gp_gguf_find(const gp_gguf *gguf, const char *key) {
-    for (uint64_t i = 0; i < gguf->entry_count; i++) {
-        const gp_gguf_entry *entry = &gguf->entries[i];
-        if (gp_text_is(key, entry->key, entry->key_length)) return entry;
-    }
-    return NULL;
+    uint32_t index = gp_name_table_find(&gguf->keys, key);
+    return index == GP_NAME_NONE ? NULL : &gguf->entries[index];
 }
 
 bool gp_gguf_is_whole(const gp_gguf_entry *entry) {
@@ -303,18 +313,20 @@ void gp_gguf_text(const gp_gguf_entry *entry, char *buffer, size_t size) {
 }
 
 const gp_gguf_tensor *gp_gguf_tensor_find(const gp_gguf *gguf, const char *name) {
-    for (uint64_t i = 0; i < gguf->tensor_count; i++) {
-        if (gp_text_is(name, gguf->tensors[i].name, gguf->tensors[i].name_length)) return &gguf->tensors[i];
-    }
-    return NULL;
+    uint32_t index = gp_name_table_find(&gguf->names, name);
+    return index == GP_NAME_NONE ? NULL : &gguf->tensors[index];
 }
 
 uint64_t gp_gguf_block_of(const gp_gguf_tensor *tensor) {
+    const uint32_t start = sizeof "blk." - 1;
     uint64_t number = 0;
-    if (tensor->name_length < 5 || memcmp(tensor->name, "blk.", 4) != 0) return GP_GGUF_BLOCKS_MAX;
-    for (uint32_t i = 4; i < tensor->name_length && gp_is_digit(tensor->name[i]) && number < GP_GGUF_BLOCKS_MAX; i++)
-        number = number * 10 + (uint64_t)(tensor->name[i] - '0');
-    return number < GP_GGUF_BLOCKS_MAX ? number : GP_GGUF_BLOCKS_MAX;
+    uint32_t at = start;
+    if (tensor->name_length <= start || memcmp(tensor->name, "blk.", start) != 0) return GP_GGUF_BLOCKS_MAX;
+    for (; at < tensor->name_length && gp_is_digit(tensor->name[at]) && number < GP_GGUF_BLOCKS_MAX; at++)
+        number = number * 10 + (uint64_t)(tensor->name[at] - '0');
+    bool named = at > start && at < tensor->name_length && tensor->name[at] == '.';
+    bool plain = tensor->name[start] != '0' || at == start + 1;
+    return named && plain && number < GP_GGUF_BLOCKS_MAX ? number : GP_GGUF_BLOCKS_MAX;
 }
 
 /* Mixes by general.file_type: github.com/ggml-org/llama.cpp include/llama.h, enum llama_ftype. */

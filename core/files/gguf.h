@@ -4,6 +4,7 @@
 #define GP_GGUF_H
 
 #include "files/import_file.h"
+#include "files/name_table.h"
 
 typedef enum {
     GP_GGUF_U8, GP_GGUF_I8, GP_GGUF_U16, GP_GGUF_I16, GP_GGUF_U32, GP_GGUF_I32, GP_GGUF_F32, GP_GGUF_BOOL,
@@ -21,10 +22,11 @@ typedef struct {
 } gp_gguf_entry;
 
 #define GP_GGUF_DIMENSIONS_MAX 4
+#define GP_GGUF_TYPE_MAX 1023
 typedef struct {
     const char *name;
     uint32_t name_length;
-    uint32_t type;         /* of ggml, which ggml.h may not know */
+    uint32_t type;         /* of ggml, up to GP_GGUF_TYPE_MAX, which ggml.h may not know */
     int dimension_count;
     uint64_t dimensions[GP_GGUF_DIMENSIONS_MAX]; /* the row's length first; 1 beyond dimension_count */
     uint64_t params;
@@ -37,6 +39,7 @@ typedef struct {
     uint64_t entry_count, tensor_count;
     gp_gguf_entry *entries;   /* owned */
     gp_gguf_tensor *tensors;  /* owned, by offset */
+    gp_name_table keys, names; /* owned: of the entries and of the tensors */
     uint64_t data_start;      /* where the tensors begin */
     uint64_t alignment;       /* of data_start and of each tensor's offset, a power of two */
 } gp_gguf;
@@ -61,7 +64,7 @@ const gp_gguf_tensor *gp_gguf_tensor_find(const gp_gguf *gguf, const char *name)
 
 /* Blocks that are told apart. */
 #define GP_GGUF_BLOCKS_MAX 512
-/* Index of a tensor's block, N of "blk.N."; GP_GGUF_BLOCKS_MAX outside blocks. */
+/* Index of a tensor's block, N of "blk.N.", written without a zero before it; GP_GGUF_BLOCKS_MAX outside blocks. */
 uint64_t gp_gguf_block_of(const gp_gguf_tensor *tensor);
 
 /* Mix of general.file_type ("Q4_K_M"), NULL for one that is not known. */

@@ -166,28 +166,34 @@ static double least_of(const char *key) {
 }
 
 /* A list has a number for each block, as llama.cpp demands (github.com/ggml-org/llama.cpp src/llama-model-loader.cpp,
- * get_key_or_arr). */
-static void check_length(const maker *from, const char *key, const gp_gguf_entry *entry) {
+ * get_key_or_arr). False after an error row: no list longer than the most blocks is read. */
+static bool check_length(const maker *from, const char *key, const gp_gguf_entry *entry) {
     uint64_t blocks = gp_gguf_whole(entry_of(from, "block_count"), 0, 0);
-    if (!entry->is_array || blocks == 0 || entry->count == blocks) return;
+    const uint64_t most = (uint64_t)GP_LAYERS_MAX;
+    if (!entry->is_array || (entry->count <= most && (blocks == 0 || entry->count == blocks))) return true;
+    if (blocks == 0 || blocks > most) blocks = most;
     gp_diagnostic *row = gp_gguf_fault(from->file, GP_CODE_LIST_LENGTH, from->architecture, key);
     gp_argue_number(row, "value", (double)entry->count);
     gp_argue_number(row, "expected", (double)blocks);
+    return false;
 }
 
 /* Error row for a value that is no dimension; the first of a list counts. */
 static void check_number(const maker *from, const char *key, const gp_gguf_entry *entry) {
-    if (!gp_gguf_is_whole(entry)) {
+    /* The length of the other lists is no list. */
+    bool list_of_lengths = entry->is_array && strcmp(key, "block_count") == 0;
+    if (!gp_gguf_is_whole(entry) || list_of_lengths) {
         wrong_type(from, key);
         return;
     }
+    if (!check_length(from, key, entry)) return;
+    const double least = least_of(key);
     for (uint64_t i = 0; i < entry->count; i++) {
         double value = gp_gguf_signed(entry, i);
-        if (value >= least_of(key) && value <= (double)GP_DIMENSION_MAX) continue;
-        out_of_range(from, key, value, least_of(key));
+        if (value >= least && value <= (double)GP_DIMENSION_MAX) continue;
+        out_of_range(from, key, value, least);
         return;
     }
-    check_length(from, key, entry);
 }
 
 static uint64_t number_of(const maker *from, const char *key, uint64_t fallback) {
@@ -404,8 +410,9 @@ static void put_hybrid(maker *to) {
 /* Gemma 4 stores no values where the keys serve as such. */
 static void put_gemma4(maker *to) {
     if (!is_model(to, "gemma4_text")) return;
+    const uint64_t blocks = number_of(to, "block_count", 0);
     bool alike = false;
-    for (uint64_t i = 0; i < number_of(to, "block_count", 0) && i < 256 && !alike; i++) {
+    for (uint64_t i = 0; i < blocks && i < 256 && !alike; i++) {
         char key[32], value[32];
         snprintf(key, sizeof key, "blk.%u.attn_k.weight", (unsigned)i);
         snprintf(value, sizeof value, "blk.%u.attn_v.weight", (unsigned)i);

@@ -24,8 +24,11 @@ typedef struct {
     block blocks[BLOCKS_MAX];
 } census;
 
+/* What stands behind "blk.N" begins with `word`. */
 static bool is_in(const gp_gguf_tensor *tensor, const char *word) {
-    return gp_contains_folded(tensor->name, tensor->name_length, word, strlen(word));
+    uint32_t at = sizeof "blk." - 1;
+    while (at < tensor->name_length && tensor->name[at] != '.') at++;
+    return gp_starts_folded(tensor->name + at, tensor->name_length - at, word, strlen(word));
 }
 
 static bool starts(const gp_gguf_tensor *tensor, const char *word) {

@@ -8,6 +8,7 @@
 #include "base/json_scan.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "files/name_table.h"
 
 /* An entry is an object of three members, a list of up to eight numbers and one of two. */
 enum { VALUES_PER_TENSOR = 24, DIMENSIONS_MAX = 16 };
@@ -134,21 +135,34 @@ static int by_place(const void *a, const void *b) {
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static int by_name(const void *a, const void *b) {
-    const tensor_place *x = a, *y = b;
-    size_t shorter = x->name.length < y->name.length ? x->name.length : y->name.length;
-    int order = memcmp(x->name.bytes, y->name.bytes, shorter);
-    return order != 0 ? order : (x->name.length > y->name.length) - (x->name.length < y->name.length);
+/* No name twice; places[i] is the entry `i`. */
+static void check_names(gp_import_file *file, const tensor_place *places, uint64_t count) {
+    gp_name_table table = {.count = 0};
+    gp_name *names = malloc(((size_t)count + 1) * sizeof *names);
+    for (uint32_t i = 0; i < count && names != NULL; i++)
+        names[i] = gp_name_of(places[i].name.bytes, (uint32_t)places[i].name.length, i);
+    if (names == NULL || !gp_name_table_make(&table, names, (uint32_t)count)) {
+        gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
+    } else {
+        uint32_t repeat = gp_name_table_repeat(&table);
+        if (repeat != GP_NAME_NONE) gp_file_damage(file, "repeated_tensor", place_of(file, places[repeat].name.bytes));
+    }
+    gp_name_table_release(&table);
+    free(names);
+}
+
+/* Most files have their tensors in order: those are not moved. */
+static void sort_by_place(tensor_place *places, uint64_t count) {
+    for (uint64_t i = 1; i < count; i++) {
+        if (by_place(&places[i - 1], &places[i]) <= 0) continue;
+        qsort(places, (size_t)count, sizeof *places, by_place);
+        return;
+    }
 }
 
 /* The format allows no holes and no overlaps: each tensor starts where the one before ends. */
 static void check_places(gp_import_file *file, tensor_place *places, uint64_t count, uint64_t data_start) {
-    qsort(places, (size_t)count, sizeof *places, by_name);
-    for (uint64_t i = 1; i < count; i++) {
-        if (by_name(&places[i - 1], &places[i]) == 0)
-            gp_file_damage(file, "repeated_tensor", place_of(file, places[i].name.bytes));
-    }
-    qsort(places, (size_t)count, sizeof *places, by_place);
+    sort_by_place(places, count);
     uint64_t end = 0;
     for (uint64_t i = 0; i < count; i++) {
         const char *damage = places[i].start < end ? "overlap" : "hole";
@@ -185,6 +199,7 @@ static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safete
         }
     }
     if (gp_file_good(file) && count == 0) gp_file_fault(file, GP_CODE_FILE_EMPTY, "");
+    if (gp_file_good(file)) check_names(file, places, count);
     if (gp_file_good(file)) check_places(file, places, count, header_end);
     free(places);
 }

@@ -15,8 +15,18 @@ static bool begins(const gp_gguf_tensor *tensor, const char *word) {
     return gp_starts_folded(tensor->name, tensor->name_length, word, strlen(word));
 }
 
-static bool holds(const gp_gguf_tensor *tensor, const char *word) {
-    return gp_contains_folded(tensor->name, tensor->name_length, word, strlen(word));
+static bool word_at(const gp_gguf_tensor *tensor, uint32_t at, const char *word, uint32_t length) {
+    return tensor->name_length - at >= length && memcmp(tensor->name + at, word, length) == 0;
+}
+
+/* Norms are norms, those of experts too. One pass: names may be long. */
+static gp_import_group group_by_words(const gp_gguf_tensor *tensor, gp_import_group otherwise) {
+    for (uint32_t at = 0; at < tensor->name_length; at++) {
+        if (tensor->name[at] == 'n' && word_at(tensor, at, "norm", 4)) return GP_GROUP_NORMS;
+        if (tensor->name[at] != '_') continue;
+        if (word_at(tensor, at, "_exps.", 6) || word_at(tensor, at, "_chexps.", 8)) otherwise = GP_GROUP_EXPERTS;
+    }
+    return otherwise;
 }
 
 /* Names of tensors: github.com/ggml-org/llama.cpp gguf-py/gguf/constants.py. */
@@ -25,9 +35,8 @@ static gp_import_group group_of(const gp_gguf_tensor *tensor) {
         return GP_GROUP_EMBEDDING;
     if (begins(tensor, "output.")) return GP_GROUP_HEAD;
     if (begins(tensor, "v.") || begins(tensor, "a.") || begins(tensor, "mm.")) return GP_GROUP_TOWERS;
-    if (holds(tensor, "norm")) return GP_GROUP_NORMS;
-    if (holds(tensor, "_exps.") || holds(tensor, "_chexps.")) return GP_GROUP_EXPERTS;
-    return begins(tensor, "blk.") || begins(tensor, "enc.") || begins(tensor, "dec.") ? GP_GROUP_LAYERS : GP_GROUP_OTHER;
+    bool layer = begins(tensor, "blk.") || begins(tensor, "enc.") || begins(tensor, "dec.");
+    return group_by_words(tensor, layer ? GP_GROUP_LAYERS : GP_GROUP_OTHER);
 }
 
 static void add_end(const gp_gguf *gguf, const char *name, uint64_t *bytes) {
@@ -35,18 +44,28 @@ static void add_end(const gp_gguf *gguf, const char *name, uint64_t *bytes) {
     if (tensor != NULL) *bytes = gp_add(*bytes, tensor->bytes);
 }
 
+/* Row of a type by its number; NULL when there are too many. */
+static gp_import_sum *type_of(gp_import *import, uint32_t number) {
+    char name[16];
+    gp_ggml_type type = gp_ggml_find(number);
+    if (type != GP_GGML_COUNT) return gp_import_type(import, gp_ggml_info(type)->name);
+    snprintf(name, sizeof name, "type %u", (unsigned)number);
+    return gp_import_type(import, name);
+}
+
 static void add_tensors(gp_import_state *state, const gp_gguf *gguf) {
     gp_import *import = state->import;
+    gp_import_sum *rows[GP_GGUF_TYPE_MAX + 1] = {NULL};
+    bool asked[GP_GGUF_TYPE_MAX + 1] = {false};
     add_end(gguf, "token_embd.weight", &import->embedding_bytes);
     add_end(gguf, "output.weight", &import->output_bytes);
     for (uint64_t i = 0; i < gguf->tensor_count; i++) {
         const gp_gguf_tensor *tensor = &gguf->tensors[i];
         uint64_t block = gp_gguf_block_of(tensor);
         if (block < GP_GGUF_BLOCKS_MAX) state->block_seen[block] = 1;
-        gp_ggml_type type = gp_ggml_find(tensor->type);
-        char name[16];
-        snprintf(name, sizeof name, "type %u", (unsigned)tensor->type);
-        gp_import_sum *row = gp_import_type(import, type == GP_GGML_COUNT ? name : gp_ggml_info(type)->name);
+        if (!asked[tensor->type]) rows[tensor->type] = type_of(import, tensor->type);
+        asked[tensor->type] = true;
+        gp_import_sum *row = rows[tensor->type];
         if (row != NULL) gp_import_add(row, 1, tensor->params, tensor->bytes);
         gp_import_add(&import->groups[group_of(tensor)], 1, tensor->params, tensor->bytes);
         import->params = gp_add(import->params, tensor->params);
@@ -55,9 +74,11 @@ static void add_tensors(gp_import_state *state, const gp_gguf *gguf) {
     import->tensors = gp_add(import->tensors, gguf->tensor_count);
 }
 
-/* Beginnings of the keys that are not used, once each: "tokenizer". */
+/* Beginnings of the keys that are not used, the first of them, once each: "tokenizer". */
 static void note_ignored(gp_import *import, const gp_gguf *gguf, const char *architecture) {
-    for (uint64_t i = 0; i < gguf->entry_count; i++) {
+    enum { TOLD_MAX = 16 };
+    int told = cJSON_GetArraySize(import->ignored);
+    for (uint64_t i = 0; i < gguf->entry_count && told < TOLD_MAX; i++) {
         const gp_gguf_entry *entry = &gguf->entries[i];
         char start[48];
         size_t length = 0;
@@ -66,8 +87,9 @@ static void note_ignored(gp_import *import, const gp_gguf *gguf, const char *arc
         if (strcmp(start, "general") == 0 || strcmp(start, "split") == 0 || strcmp(start, architecture) == 0) continue;
         const cJSON *known = NULL;
         cJSON_ArrayForEach(known, import->ignored) if (strcmp(known->valuestring, start) == 0) break;
-        if (known == NULL && cJSON_GetArraySize(import->ignored) < 16)
-            cJSON_AddItemToArray(import->ignored, cJSON_CreateString(start));
+        if (known != NULL) continue;
+        cJSON_AddItemToArray(import->ignored, cJSON_CreateString(start));
+        told++;
     }
 }
 

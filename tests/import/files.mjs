@@ -31,10 +31,10 @@ export function planFile(place) {
   return { ...JSON.parse(run.stdout), status: run.status, stderr: run.stderr };
 }
 
-/** What a hostile file is allowed: 64 MiB of memory and 100 ms of the processor. */
-export function importBounded(place) {
-  const command = 'ulimit -v 65536; ulimit -t 1; "$0" import "$1" --json; status=$?; times >&2; exit $status';
-  const run = spawnSync("sh", ["-c", command, PROGRAM, place], { encoding: "utf8", maxBuffer: 2 ** 26 });
+/** What a hostile file is allowed: 64 MiB of memory, unless more is given, and 100 ms of the processor. */
+export function importBounded(place, kibibytes = 2 ** 16) {
+  const command = 'ulimit -v "$2"; ulimit -t 1; "$0" import "$1" --json; status=$?; times >&2; exit $status';
+  const run = spawnSync("sh", ["-c", command, PROGRAM, place, String(kibibytes)], { encoding: "utf8", maxBuffer: 2 ** 26 });
   if (run.signal || !run.stdout) throw new Error(`${place}: ${run.signal} ${run.stderr}`);
   const [, user, system] = /(\d+m[\d.]+)s (\d+m[\d.]+)s\s*$/.exec(run.stderr) ?? [];
   const seconds = [user, system].map((text) => Number(text.split("m")[0]) * 60 + Number(text.split("m")[1])).reduce((a, b) => a + b);

@@ -232,12 +232,53 @@ test("millions of empty lists cost no more than their bytes", () => {
   assert.ok(report.seconds < 0.1, `${report.seconds} s`);
 });
 
+/** A value of so many u8 of one number. */
+const longList = (count, number) => [u32(9), u32(0), u64(count), Buffer.alloc(count, number)];
+for (const architecture of ["llama", "gemma4"]) {
+  test(`${architecture}: a list of 20 million numbers is refused by its length, not by its numbers`, () => {
+    const text = (key, one) => [string(key), value(one)], count = 20_000_000;
+    const body = [...text("general.architecture", architecture), string(`${architecture}.attention.head_count`), ...longList(count, 255),
+      ...text(`${architecture}.block_count`, count), ...info("output_norm.weight", [1], 0, 0)];
+    const report = importBounded(file("list.gguf", raw({ tensors: 1, keys: 3, body: [...body, Buffer.alloc(64)] })));
+    const found = report.errors.filter(({ code }) => code === "list_length").map(({ path, args }) => [path, args]);
+    assert.deepEqual(found, [[`list.gguf: ${architecture}.attention.head_count`, { value: count, expected: 2 ** 16 }]]);
+    assert.ok(report.seconds < 0.1, `${report.seconds} s`);
+  });
+  test(`${architecture}: the number of blocks is no list`, () => {
+    const body = [string("general.architecture"), value(architecture), string(`${architecture}.block_count`), ...longList(3_000_000, 255)];
+    const report = importBounded(file("blocks.gguf", raw({ tensors: 1, keys: 2, body: [...body, ...info("output_norm.weight", [1], 0, 0), Buffer.alloc(64)] })));
+    const [fault] = report.errors;
+    assert.deepEqual([fault.code, fault.path, fault.args], ["wrong_type", `blocks.gguf: ${architecture}.block_count`, { expected: "integer" }]);
+    assert.ok(report.seconds < 0.1, `${report.seconds} s`);
+  });
+}
+
+test("200,000 tensors and as many keys are found by name, not one after the other", () => {
+  const model = llama({ layers: 2 }), many = 200_000, keys = [], tensors = [];
+  model.metadata["general.architecture"] = "gemma4";
+  const named = Object.entries(model.metadata).map(([key, one]) => [key.replace(/^llama\./, "gemma4."), one]);
+  const blocks = named.find(([key]) => key === "gemma4.block_count");
+  blocks[1] = 256;
+  for (let i = 0; i < many; i++) {
+    keys.push(string(`k${i}`), u32(0), Buffer.from([1]));
+    tensors.push(...info(`blk.${i % 256}.attn_k.${i}`, [1], 0, 32 * i));
+  }
+  const body = [...named.flatMap(([key, one]) => [string(key), value(one)]), ...keys, ...tensors];
+  const header = raw({ tensors: many, keys: many + named.length, body });
+  const report = importFiles([file("many.gguf", header, header.length + 32 * many + 64)]);
+  assert.equal(report.import.tensors, many);
+  assert.deepEqual([report.import.bytes, report.import.params], [4 * many, many]);
+  const seconds = importBounded(file("many.gguf", header, header.length + 32 * many + 64), 2 ** 17).seconds;
+  assert.ok(seconds < 0.3, `${seconds} s`);
+});
+
 /** A header by hand: counts, metadata and tensor infos as given. */
 const raw = ({ tensors = 0, keys = 0, body = [] }) => Buffer.concat([Buffer.from("GGUF"), u32(3), u64(tensors), u64(keys), ...body]);
 const info = (name, dimensions, type, offset) => [string(name), u32(dimensions.length), ...dimensions.map(u64), u32(type), u64(offset)];
 const nested = (depth) => (depth === 0 ? [u32(4), u64(0)] : [u32(9), u64(1), ...nested(depth - 1)]);
 
 const HOSTILE = {
+  "version 0": [Buffer.concat([Buffer.from("GGUF"), u32(0), Buffer.alloc(64)]), "gguf_version"],
   "2^60 tensors": [raw({ tensors: 2n ** 60n, body: [Buffer.alloc(64)] }), "file_damaged count"],
   "2^60 keys": [raw({ keys: 2n ** 60n, body: [Buffer.alloc(64)] }), "file_damaged count"],
   "more keys than bytes": [raw({ keys: 1000, body: [Buffer.alloc(64)] }), "file_damaged count"],
