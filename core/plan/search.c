@@ -122,7 +122,7 @@ static bool is_hopeless(gp_search *search, const gp_choice *candidate) {
 /* Sharding over one replica and a choice that is fixed make several rows the same. What is hopeless or no valid layout with
  * ZeRO-3 is so with less of it, and recompute does not matter to that. */
 static void consider_thrift(gp_search *search, gp_choice *candidate) {
-    unsigned tried = 0, asked = 0, hopeless = 0;
+    unsigned tried = 0, asked = search->open[GP_CHOICE_ZERO] ? 1u << 3 : 0, hopeless = 0;
     const gp_job *job = &search->plan->job;
     int64_t inner = candidate->values[GP_CHOICE_STAGES] * candidate->values[GP_CHOICE_TENSOR];
     bool one_replica = candidate->values[GP_CHOICE_COUNT] <= inner * known_or_one(job, GP_FIELD_CP);
