@@ -20,11 +20,15 @@ static void path_of(const gp_config_reader *reader, const char *key, char *path)
     path[length] = '\0';
 }
 
-gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const char *key) {
+gp_diagnostic *gp_config_note(const gp_config_reader *reader, gp_code code, const char *key) {
     char path[GP_PATH_BYTES];
     path_of(reader, key, path);
-    reader->usable = false;
     return gp_diagnose(reader->diagnostics, code, path);
+}
+
+gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const char *key) {
+    reader->usable = false;
+    return gp_config_note(reader, code, key);
 }
 
 void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char *expected) {

@@ -50,6 +50,8 @@ void gp_config_out_of_range(gp_config_reader *reader, const char *key, double va
 void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char *expected);
 /* Row for a fault at `key` ("" for the object itself); the reader is no longer usable. */
 gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const char *key);
+/* Row about a value at `key` that is no fault. */
+gp_diagnostic *gp_config_note(const gp_config_reader *reader, gp_code code, const char *key);
 /* Records that this version does not know `feature` (UNSUPPORTED_ARCHITECTURE at the key, or at the object for ""). */
 void gp_config_unsupported(gp_config_reader *reader, const char *key, const char *feature);
 

@@ -1,5 +1,6 @@
 #include "config/quantization.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ const char *gp_format_of_dtype(const char *dtype) {
 }
 
 /* Widest weight, largest group and block. */
-enum { BITS_MAX = 32, GROUP_MAX = 65536 };
+enum { BITS_MAX = 32, GROUP_MAX = 65536, GROUP_ABSENT = 0, GROUP_CHANNEL = -1 };
 
 static void set_format(gp_quantization *to, const char *format) {
     gp_text_copy(to->format, sizeof to->format, format, strlen(format));
@@ -48,18 +49,34 @@ static void require(gp_config_reader *settings, const char *key) {
     gp_argue_text(gp_config_fault(settings, GP_CODE_INCOMPLETE_MODEL, key), "what", key);
 }
 
-/* Weights that share a scale; 0 when it is not stated, or -1: one for each row. */
+/* Weights that share a scale: GROUP_ABSENT when it is not stated, GROUP_CHANNEL (-1) for one scale in each row. */
 static double group_of(gp_config_reader *settings) {
-    if (gp_config_item(settings, "group_size") == NULL) return 0;
-    double group = (double)gp_config_within(settings, "group_size", -1, GROUP_MAX, 0);
+    if (gp_config_item(settings, "group_size") == NULL) return GROUP_ABSENT;
+    double group = (double)gp_config_within(settings, "group_size", GROUP_CHANNEL, GROUP_MAX, GROUP_ABSENT);
     if (group == 0 && settings->usable) gp_config_out_of_range(settings, "group_size", 0, 1, GROUP_MAX);
-    return group > 0 ? group : 0;
+    return group;
 }
 
-/* Blocks of weights that share a scale: rows and columns, which no format here counts but whose sense is checked. */
-static void check_block(gp_config_reader *settings) {
+static void not_told(gp_config_reader *reader, const char *what, const char *taken) {
+    gp_diagnostic *row = gp_diagnose(reader->diagnostics, GP_CODE_FORMAT_NOT_TOLD, what);
+    gp_argue_text(row, "what", what);
+    gp_argue_text(row, "value", taken);
+}
+
+/* Several settings where only one counts: which it is. */
+static void several(const gp_config_reader *reader, const char *key, const char *taken) {
+    gp_diagnostic *row = gp_config_note(reader, GP_CODE_FORMATS_MIXED, key);
+    gp_argue_text(row, "what", key);
+    gp_argue_text(row, "value", taken);
+}
+
+/* 8-bit floats, with a scale for each block of rows and columns where there are blocks. */
+static void set_fp8(gp_config_reader *settings, gp_quantization *to) {
     const char *key = "weight_block_size";
     const cJSON *block = gp_config_item(settings, key), *side = NULL;
+    double sides[2] = {0, 0};
+    int count = 0;
+    set_format(to, "fp8");
     if (block == NULL) return;
     if (!cJSON_IsArray(block) || cJSON_GetArraySize(block) != 2) {
         gp_config_wrong_type(settings, key, "list");
@@ -69,16 +86,22 @@ static void check_block(gp_config_reader *settings) {
         double value = side->valuedouble;
         if (!cJSON_IsNumber(side)) gp_config_wrong_type(settings, key, "list");
         else if (!(value >= 1 && value <= GROUP_MAX)) gp_config_out_of_range(settings, key, value, 1, GROUP_MAX);
-        else continue;
-        return;
+        else sides[count++] = floor(value);
+        if (!settings->usable) return;
     }
+    if (sides[0] == 128 && sides[1] == 128) set_format(to, "fp8-block");
+    else snprintf(to->format, sizeof to->format, "fp8-b%.0fx%.0f", sides[0], sides[1]);
 }
 
-/* Integer weights with a scale for each group: the group counts in the bits. */
-static void set_integers(gp_quantization *to, double bits, double group, const char *four_bits) {
+/* Integers with a scale for each group, "<name><bits><tail>-g<group>"; `usual` is the row of 4 bits in groups of 128. */
+static void set_integers(gp_quantization *to, double bits, double group, const char *name, const char *tail, const char *usual) {
+    gp_format scratch;
+    char label[GP_METHOD_BYTES];
     to->bits = bits;
-    if (bits == 4) set_format(to, group == 32 ? "int4-g32" : group == 64 ? "int4-g64" : four_bits);
-    if (bits == 8) set_format(to, "int8");
+    if (group == GROUP_CHANNEL) snprintf(label, sizeof label, "%s%.4g%s-channel", name, bits, tail);
+    else snprintf(label, sizeof label, "%s%.4g%s-g%.0f", name, bits, tail, group);
+    if (bits == 4 && group == 128) set_format(to, usual);
+    else if (gp_format_find(label, &scratch) != NULL) set_format(to, label);
 }
 
 /* The first of config_groups that packs weights; its object is NULL when none does. */
@@ -89,6 +112,17 @@ static gp_config_reader group_with_weights(gp_config_reader *groups, char *path)
     }
     if (group == NULL) return (gp_config_reader){NULL, groups->path, groups->diagnostics, true, true};
     return gp_config_inside(groups, group->string, path);
+}
+
+/* Whether another group packs its weights in other bits. */
+static bool groups_differ(const gp_config_reader *groups, double bits) {
+    const cJSON *group = NULL;
+    cJSON_ArrayForEach(group, groups->object) {
+        const cJSON *weights = cJSON_GetObjectItemCaseSensitive(group, "weights");
+        const cJSON *other = cJSON_GetObjectItemCaseSensitive(weights, "num_bits");
+        if (cJSON_IsObject(weights) && (cJSON_IsNumber(other) ? other->valuedouble : 8) != bits) return true;
+    }
+    return false;
 }
 
 /* The "weights" of compressed-tensors' and modelopt's config_groups; integers of 8 bits where they say nothing else, as
@@ -102,7 +136,8 @@ static void read_groups(gp_config_reader *settings, gp_quantization *to) {
     const char *format = text_of(&group, "format");
     if (format[0] == '\0') format = text_of(settings, "format");
     double bits = gp_config_number(&weights, "num_bits", 1, BITS_MAX, 8), size = group_of(&weights);
-    bool floats = strcmp(text_of(&weights, "type"), "float") == 0;
+    bool floats = strcmp(text_of(&weights, "type"), "float") == 0, symmetric = gp_config_switch(&weights, "symmetric", true);
+    if (size == GROUP_ABSENT) size = GROUP_CHANNEL;
     to->bits = bits;
     if (holds(format, "mxfp4")) {
         set_format(to, "mxfp4");
@@ -110,9 +145,14 @@ static void read_groups(gp_config_reader *settings, gp_quantization *to) {
         set_format(to, "nvfp4");
     } else if (floats) {
         set_format(to, bits == 8 ? "fp8" : bits == 4 ? (size == 32 ? "mxfp4" : "nvfp4") : "");
+    } else if (bits == 8 && size == GROUP_CHANNEL) {
+        set_format(to, "int8");
+    } else if (symmetric) {
+        set_integers(to, bits, size, "w", "a16", "w4a16");
     } else {
-        set_integers(to, bits, size, "w4a16");
+        set_integers(to, bits, size, "awq", "", "awq");
     }
+    if (groups_differ(&groups, bits)) several(settings, "config_groups", to->format);
 }
 
 static void read_bitsandbytes(gp_config_reader *settings, bool four, gp_quantization *to) {
@@ -150,20 +190,33 @@ static void read_words(const gp_config_reader *settings, const char *method, gp_
     }
 }
 
-/* HQQ keeps a scale and a zero of 16 bits for each group. */
+/* HQQ keeps a scale and a zero of 16 bits for each group, of 64 weights unless it says otherwise. */
 static void read_hqq(gp_config_reader *settings, gp_quantization *to) {
     char paths[2][GP_PATH_BYTES];
     gp_config_reader around = gp_config_inside(settings, "quant_config", paths[0]);
     gp_config_reader weights = gp_config_inside(&around, "weight_quant_params", paths[1]);
     gp_config_reader *from = weights.object != NULL ? &weights : settings;
     require(from, "nbits");
-    set_integers(to, bits_of(from, "nbits"), group_of(from), "w4a16");
+    double group = group_of(from);
+    set_integers(to, bits_of(from, "nbits"), group == GROUP_ABSENT ? 64 : group, "int", "", "int4");
 }
 
-static void read_gptq(double bits, double group, gp_quantization *to) {
-    set_integers(to, bits, group, "gptq4");
-    if (bits == 3) set_format(to, "gptq3");
-    if (bits == 8) set_format(to, "gptq8");
+/* GPTQ and AWQ: groups of 128 unless they say otherwise. */
+static void read_zero_points(double bits, double group, const char *name, gp_quantization *to) {
+    bool gptq = strcmp(name, "gptq") == 0, usual = group == GROUP_ABSENT || group == 128;
+    set_integers(to, bits == 0 ? 4 : bits, usual ? 128 : group, name, "", gptq ? "gptq4" : "awq");
+    if (usual && gptq && bits == 3) set_format(to, "gptq3");
+    if (usual && gptq && bits == 8) set_format(to, "gptq8");
+}
+
+/* MLX packs every matrix in groups of 64 unless it says otherwise, or as its mode's name says. */
+static void read_mlx(gp_config_reader *settings, double bits, double group, gp_quantization *to) {
+    const char *mode = text_of(settings, "mode");
+    gp_text_copy(to->method, sizeof to->method, "mlx", 3);
+    if (mode[0] != '\0' && strcmp(mode, "affine") != 0) gp_text_join(to->format, sizeof to->format, "mlx:", mode);
+    else snprintf(to->format, sizeof to->format, "mlx:q%.4g-g%.4g", bits, group > 0 ? group : 64);
+    /* MLX itself writes its group; bits alone might be of any method. */
+    if (group == GROUP_ABSENT && mode[0] == '\0') not_told(settings, settings->path, to->format);
 }
 
 /* ExLlama's methods take any average, MLX states only bits and group. */
@@ -174,12 +227,11 @@ static void read_method(gp_config_reader *settings, const char *method, const ch
     const char *name = method[0] != '\0' ? method : algorithm;
     gp_text_copy(to->method, sizeof to->method, name, strlen(name));
     to->bits = bits;
-    check_block(settings);
     if (gptq || average) require(settings, "bits");
     if (gptq || holds(method, "auto-round")) {
-        read_gptq(bits == 0 ? 4 : bits, group, to);
+        read_zero_points(bits, group, "gptq", to);
     } else if (strcmp(method, "awq") == 0) {
-        set_integers(to, bits == 0 ? 4 : bits, group, "awq");
+        read_zero_points(bits, group, "awq", to);
     } else if (average) {
         snprintf(to->format, sizeof to->format, "%s:%.4g", method, bits);
     } else if (holds(name, "mxfp4")) {
@@ -187,14 +239,13 @@ static void read_method(gp_config_reader *settings, const char *method, const ch
     } else if (holds(name, "nvfp4") || holds(algorithm, "nvfp4")) {
         set_format(to, "nvfp4");
     } else if (holds(name, "fp8") || holds(algorithm, "fp8")) {
-        set_format(to, "fp8");
+        set_fp8(settings, to);
     } else if (gp_config_item(settings, "config_groups") != NULL) {
         read_groups(settings, to);
     } else if (strcmp(method, "hqq") == 0) {
         read_hqq(settings, to);
     } else if (name[0] == '\0' && bits > 0) {
-        gp_text_copy(to->method, sizeof to->method, "mlx", 3);
-        snprintf(to->format, sizeof to->format, "mlx:q%.4g-g%.4g", bits, group > 0 ? group : 64);
+        read_mlx(settings, bits, group, to);
     } else {
         read_words(settings, method, to);
     }
@@ -209,6 +260,7 @@ static bool read_settings(gp_config_reader *settings, gp_quantization *to) {
     if (strcmp(method, "bitsandbytes") == 0 || (method[0] == '\0' && (four || eight))) {
         gp_text_copy(to->method, sizeof to->method, "bitsandbytes", 12);
         read_bitsandbytes(settings, four, to);
+        if (four && eight) several(settings, "load_in_8bit", to->format);
         return four || eight;
     }
     /* Mistral's params.json. */
@@ -247,12 +299,6 @@ static bool find_settings(gp_config_reader *outer, char paths[2][GP_PATH_BYTES],
     return false;
 }
 
-static void not_told(gp_config_reader *outer, const char *what) {
-    gp_diagnostic *row = gp_diagnose(outer->diagnostics, GP_CODE_FORMAT_NOT_TOLD, what);
-    gp_argue_text(row, "what", what);
-    gp_argue_text(row, "value", "bf16");
-}
-
 /* The type of weights that are not packed: under its newer or its older name. */
 static void read_dtype(gp_config_reader *outer, gp_quantization *to) {
     static const char *const keys[] = {"dtype", "torch_dtype"};
@@ -263,7 +309,7 @@ static void read_dtype(gp_config_reader *outer, gp_quantization *to) {
         if (type == NULL || cJSON_IsNull(type)) continue;
         if (cJSON_IsString(type)) set_format(to, gp_format_of_dtype(type->valuestring));
         bool open = cJSON_IsString(type) && strcmp(type->valuestring, "auto") == 0;
-        if (to->format[0] == '\0' && !open) not_told(outer, keys[i]);
+        if (to->format[0] == '\0' && !open) not_told(outer, keys[i], "bf16");
     }
     to->stated = to->format[0] != '\0';
     if (!to->stated) set_format(to, "bf16");
@@ -272,7 +318,13 @@ static void read_dtype(gp_config_reader *outer, gp_quantization *to) {
 /* Routed experts may be in fewer bits than the settings say (DeepSeek-V4). */
 static void read_experts(gp_config_reader *outer, gp_quantization *to) {
     const char *type = gp_config_text(outer, "expert_dtype");
-    if (type != NULL && strcmp(type, "fp4") == 0 && strcmp(to->format, "fp8") == 0) set_format(to, "mxfp4-fp8");
+    if (type != NULL && strcmp(type, "fp4") == 0 && strncmp(to->format, "fp8", 3) == 0) set_format(to, "mxfp4-fp8");
+}
+
+/* MLX writes its settings twice; two that differ are of two methods, and the first of find_beside counts. */
+static bool says_otherwise(const gp_config_reader *outer) {
+    const cJSON *first = gp_config_item(outer, "quantization_config"), *second = gp_config_item(outer, "quantization");
+    return first != NULL && cJSON_IsObject(second) && !cJSON_Compare(first, second, true);
 }
 
 void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnostics *faults) {
@@ -286,10 +338,11 @@ void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnosti
         bool told = settings.object == NULL || read_settings(&settings, to) || gp_has_errors(faults);
         if (told) {
             read_experts(&outer, to);
+            if (says_otherwise(&outer)) several(&outer, "quantization", to->format);
             return;
         }
         *to = (gp_quantization){.stated = true};
-        not_told(&outer, settings.path);
+        not_told(&outer, settings.path, "bf16");
     }
     read_dtype(&outer, to);
 }

@@ -1,5 +1,6 @@
 #include "formats/format.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 static double read_decimal(const char *text, const char **rest) {
     double value = 0, scale = 1;
     const char *at = text;
-    for (; gp_is_digit(*at) && at - text < 4; at++) value = value * 10 + (*at - '0');
+    for (; gp_is_digit(*at) && at - text < 5; at++) value = value * 10 + (*at - '0');
     if (at > text && *at == '.') {
         const char *fraction = ++at;
         for (; gp_is_digit(*at) && at - fraction < 6; at++) {
@@ -38,9 +39,18 @@ static const gp_format *exl(const char *rest, double least, const gp_format *fam
     return scratch;
 }
 
-/* MLX affine quantisation packs all matrices, the embedding too: q bits + a 16-bit scale and bias for each group.
+/* MLX affine quantisation packs all matrices, the embedding too: q bits + a 16-bit scale and bias for each group. Its
+ * floating-point modes have an 8-bit scale for 32 weights, of 16 in nvfp4.
  * ml-explore/mlx python/mlx/nn/layers/quantized.py. */
 static const gp_format *mlx(const char *rest, gp_format *scratch) {
+    static const gp_format modes[] = {{"mxfp4", 4.25, 4.25, 4, true, false, 0}, {"nvfp4", 4.5, 4.5, 4, true, false, 0},
+                                      {"mxfp8", 8.25, 8.25, 8, true, false, 0}};
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (strcmp(rest, modes[i].name) != 0) continue;
+        *scratch = modes[i];
+        scratch->name = "mlx";
+        return scratch;
+    }
     if (*rest != 'q') return NULL;
     double bits = read_decimal(rest + 1, &rest);
     double group = 64;
@@ -50,6 +60,45 @@ static const gp_format *mlx(const char *rest, gp_format *scratch) {
     if (*rest != '\0' || !known) return NULL;
     double all = bits + 32 / group;
     *scratch = (gp_format){"mlx", all, all, round_figure(bits), true, false, 0};
+    return scratch;
+}
+
+/* Integers with a scale for each group of a row: "<method><bits><tail>-g<group>", or "-channel" for one in each row, which
+ * is left out like that of int8 (below 0.02 bit). GPTQ and AWQ keep a 16-bit scale and a zero point as wide as a weight,
+ * symmetric weights of compressed-tensors ("w4a16") a 16-bit scale, torchao and HQQ ("int4") two numbers of 16 bits. */
+static const gp_format *grouped(const char *key, gp_format *scratch) {
+    static const struct {
+        const char *name, *tail;
+        double scale_bits;
+        bool zero_point;
+    } methods[] = {{"gptq", "", 16, true}, {"awq", "", 16, true}, {"w", "a16", 16, false}, {"int", "", 32, false}};
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        size_t name = strlen(methods[i].name), tail = strlen(methods[i].tail);
+        if (strncmp(key, methods[i].name, name) != 0) continue;
+        const char *rest;
+        double bits = read_decimal(key + name, &rest), beside = methods[i].scale_bits;
+        bool known = bits == 2 || bits == 3 || bits == 4 || bits == 8;
+        if (!known || strncmp(rest, methods[i].tail, tail) != 0) continue;
+        rest += tail;
+        if (methods[i].zero_point) beside += bits;
+        double group = 0;
+        bool channel = strcmp(rest, "-channel") == 0;
+        if (strncmp(rest, "-g", 2) == 0) group = read_decimal(rest + 2, &rest);
+        if (!channel && (*rest != '\0' || group < 1 || group != floor(group))) return NULL;
+        double all = channel ? bits : bits + beside / group;
+        *scratch = (gp_format){methods[i].name, all, 16, round_figure(bits), false, false, 0};
+        return scratch;
+    }
+    return NULL;
+}
+
+/* 8-bit floats with an fp32 scale for each block of rows and columns: "fp8-b128x128". */
+static const gp_format *blocks(const char *rest, gp_format *scratch) {
+    double rows = read_decimal(rest, &rest);
+    if (*rest != 'x') return NULL;
+    double columns = read_decimal(rest + 1, &rest);
+    if (*rest != '\0' || rows < 1 || columns < 1 || rows != floor(rows) || columns != floor(columns)) return NULL;
+    *scratch = (gp_format){"fp8", 8 + 32 / (rows * columns), 16, 8, false, false, 0};
     return scratch;
 }
 
@@ -82,7 +131,9 @@ const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     if (strncmp(key, "gguf:", 5) == 0) drop_repacking(key);
     int row = gp_name_find(&gp_data_format_names, key);
     if (row < 0 && strchr(key, ':') == NULL) row = find_mix(key);
-    return row < 0 ? NULL : &gp_data_formats[row];
+    if (row >= 0) return &gp_data_formats[row];
+    if (strncmp(key, "fp8-b", 5) == 0) return blocks(key + 5, scratch);
+    return grouped(key, scratch);
 }
 
 const char *gp_format_nearest(const char *name) {

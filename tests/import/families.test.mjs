@@ -137,12 +137,12 @@ const weights = (given, more) => ({ quantization_config: { quant_method: "compre
 const FORMATS = [
   ["gptq4", { quantization_config: { quant_method: "gptq", bits: 4, group_size: 128, desc_act: true } }],
   ["mxfp4-fp8", { expert_dtype: "fp4", quantization_config: { quant_method: "fp8", fmt: "e4m3", scale_fmt: "ue8m0", activation_scheme: "dynamic", weight_block_size: [128, 128] } }],
-  ["gptq8", { quantization_config: { quant_method: "gptq", bits: 8, group_size: -1 } }],
+  ["gptq8-channel", { quantization_config: { quant_method: "gptq", bits: 8, group_size: -1 } }],
   ["gptq4", { quantization_config: { quant_method: "auto-round", bits: 4, group_size: 128, packing_format: "auto_round:auto_gptq" } }],
   ["awq", { quantization_config: { quant_method: "awq", bits: 4, group_size: 128, version: "gemm", zero_point: true } }],
   ["nf4-dq", { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true, bnb_4bit_use_double_quant: true } }],
   ["int8", { quantization_config: { quant_method: "bitsandbytes", load_in_8bit: true } }],
-  ["fp8", { quantization_config: { quant_method: "fp8", fmt: "e4m3", weight_block_size: [128, 128] } }],
+  ["fp8-block", { quantization_config: { quant_method: "fp8", fmt: "e4m3", weight_block_size: [128, 128] } }],
   ["fp8", { quantization_config: { quant_method: "fbgemm_fp8" } }],
   ["fp8", weights({ num_bits: 8, type: "float", strategy: "channel" })],
   ["w4a16", weights({ num_bits: 4, type: "int", group_size: 128 }, { format: "pack-quantized" })],
@@ -165,6 +165,11 @@ const FORMATS = [
   ["gptq3", { quantization_config: { quant_method: "gptq", bits: 3, group_size: 128 } }], ["exl3:3.5", { quantization_config: { quant_method: "exl3", bits: 3.5 } }],
   ["nf4", { quantization_config: { load_in_4bit: true } }],
   ["bf16", { quantization_config: null }],
+  ["awq4-g256", { quantization_config: { quant_method: "awq", bits: 4, group_size: 256 } }], ["fp8-b1x32", { quantization_config: { quant_method: "fp8", weight_block_size: [1, 32] } }],
+  ["int8-g64", { quantization_config: { quant_method: "hqq", quant_config: { weight_quant_params: { nbits: 8 } } } }],
+  ["awq", weights({ num_bits: 4, type: "int", group_size: 128, symmetric: false })], ["w4a16-channel", weights({ num_bits: 4, type: "int", strategy: "channel" })],
+  ["mlx:mxfp4", { quantization: { group_size: 32, bits: 4, mode: "mxfp4" } }],
+  ["mlx:q8-g64", { quantization: { group_size: 64, bits: 8 }, quantization_config: { group_size: 64, bits: 8 } }],
   ["fp16", { dtype: "float16" }], ["bf16", { torch_dtype: "torch.bfloat16" }],
 ];
 for (const [format, more] of FORMATS) {
@@ -173,6 +178,35 @@ for (const [format, more] of FORMATS) {
     assert.deepEqual([report.errors, report.warnings, report.import.format], [[], [], format]);
   });
 }
+
+const BITS = { "gptq 4 32": 4 + 20 / 32, "gptq 4 64": 4 + 20 / 64, "gptq 4 128": 4 + 20 / 128, "gptq 4 1024": 4 + 20 / 1024, "gptq 8 32": 8 + 24 / 32, "gptq 4 -1": 4,
+  "gptq 3 128": 3 + 19 / 128, "gptq 2 64": 2 + 18 / 64, "awq 4 32": 4 + 20 / 32 };
+for (const [settings, bits] of Object.entries(BITS)) {
+  test(`${settings}: ${bits} bits a weight`, () => {
+    const [quant_method, width, group] = settings.split(" "), quantization_config = { quant_method, bits: Number(width), group_size: Number(group) };
+    const { job } = imported({ ...llama, quantization_config });
+    const [plan] = planAll([{ ...job, task: "infer", hardware: { gpu: "H100" } }]);
+    assert.equal(plan.memory.stages[0].items.find(({ id }) => id === "weights").terms.linear_bits, bits);
+  });
+}
+
+const group = (num_bits, more) => ({ targets: ["Linear"], weights: { num_bits, type: "int", group_size: 128 }, ...more });
+const MIXED = [
+  ["quantization_config.config_groups", "w4a16", { quantization_config: { quant_method: "compressed-tensors", config_groups: { a: group(4), b: group(8) } } }],
+  ["quantization_config.load_in_8bit", "nf4", { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true, load_in_8bit: true } }],
+  ["quantization", "gptq4", { quantization_config: { quant_method: "gptq", bits: 4, group_size: 128 }, quantization: { bits: 8, group_size: 64 } }],
+];
+for (const [what, taken, more] of MIXED) {
+  test(`two formats: ${what} says which is taken`, () => {
+    const report = imported({ ...llama, ...more });
+    assert.deepEqual(report.warnings.map(({ code, path, args }) => [code, path, args.value]), [["formats_mixed", `config.json: ${what}`, taken]]);
+    assert.equal(report.import.format, taken);
+  });
+}
+test("bits alone are of no method that is named", () => {
+  const report = imported({ ...llama, quantization_config: { bits: 4 } });
+  assert.deepEqual(report.warnings.map(({ code, args }) => [code, args.value]), [["format_not_told", "mlx:q4-g64"]]);
+});
 
 test("a format without a name here is told, and labels the weights", () => {
   const report = imported({ ...llama, quantization_config: { quant_method: "vptq" } });

@@ -23,12 +23,12 @@ test("a config gives structure and format, without what is beside the point", ()
 
 const QUANTIZED = [
   [{ quant_method: "gptq", bits: 4, group_size: 128 }, "gptq4"], [{ quant_method: "gptq", bits: 8, group_size: 128 }, "gptq8"],
-  [{ quant_method: "gptq", bits: 4, group_size: 32 }, "int4-g32"], [{ quant_method: "awq", bits: 4, group_size: 128 }, "awq"],
+  [{ quant_method: "gptq", bits: 4, group_size: 32 }, "gptq4-g32"], [{ quant_method: "awq", bits: 4, group_size: 128 }, "awq"],
   [{ quant_method: "bitsandbytes", load_in_4bit: true }, "nf4"], [{ quant_method: "bitsandbytes", load_in_8bit: true }, "int8"],
-  [{ quant_method: "fp8", weight_block_size: [128, 128] }, "fp8"], [{ quant_method: "fbgemm_fp8" }, "fp8"], [{ quant_method: "mxfp4" }, "mxfp4"],
+  [{ quant_method: "fp8", weight_block_size: [128, 128] }, "fp8-block"], [{ quant_method: "fbgemm_fp8" }, "fp8"], [{ quant_method: "mxfp4" }, "mxfp4"],
   [{ quant_method: "exl2", bits: 4.5 }, "exl2:4.5"], [{ quant_algo: "FP8", producer: { name: "modelopt" } }, "fp8"],
   [{ quant_method: "modelopt", quant_algo: "NVFP4" }, "nvfp4"],
-  [{ quant_method: "compressed-tensors", config_groups: { group_0: { weights: { num_bits: 4, type: "int", group_size: 32 } } } }, "int4-g32"],
+  [{ quant_method: "compressed-tensors", config_groups: { group_0: { weights: { num_bits: 4, type: "int", group_size: 32 } } } }, "w4a16-g32"],
   [{ quant_method: "compressed-tensors", config_groups: { group_0: { weights: { num_bits: 8, type: "float" } } } }, "fp8"],
 ];
 for (const [settings, expected] of QUANTIZED) {

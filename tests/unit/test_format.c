@@ -52,6 +52,16 @@ static void bits_follow_from_the_blocks(void **state) {
         {"gptq4-g64", 4 + 20.0 / 64, 16, 4},
         {"gptq-marlin", 4 + 16.0 / 128, 16, 4},
         {"exl3:4.0", 4, 16, 4},
+        {"gptq4-g1024", 4 + 20.0 / 1024, 16, 4},
+        {"gptq8-g32", 8 + 24.0 / 32, 16, 8},
+        {"gptq4-channel", 4, 16, 4},
+        {"awq4-g16", 4 + 20.0 / 16, 16, 4},
+        {"w4a16-g32", 4 + 16.0 / 32, 16, 4},
+        {"w8a16-g128", 8 + 16.0 / 128, 16, 8},
+        {"int8-g64", 8 + 32.0 / 64, 16, 8},
+        {"fp8-block", 8 + 32.0 / (128 * 128), 16, 8},
+        {"fp8-b1x32", 9, 16, 8},
+        {"mlx:mxfp4", 4.25, 4.25, 4},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const gp_format *format = find(rows[i].name);
@@ -96,7 +106,9 @@ static void other_names_are_unknown(void **state) {
     (void)state;
     static const char *const names[] = {"",          "bf17",       "gguf:",     "gguf:Q9_K",   "exl2:",  "exl2:4.0x",
                                         "exl2:1.5",  "exl2:99",    "exl2:-4",   "mlx:",        "mlx:q7", "mlx:q4-g",
-                                        "mlx:q4-g7", "mlx:q4-g64x", "mlx:4-g64", "exl2:1e300", "-r4"};
+                                        "mlx:q4-g7", "mlx:q4-g64x", "mlx:4-g64", "exl2:1e300", "-r4",
+                                        "gptq5-g32", "gptq4-g0",   "gptq4-g",   "w4-g32",      "fp8-b0x1", "fp8-b8",
+                                        "gptq4-g32x", "fp8-b1x1.5"};
     gp_format scratch;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (gp_format_find(names[i], &scratch) != NULL) fail_msg("\"%s\" is known", names[i]);
