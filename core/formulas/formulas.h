@@ -36,6 +36,8 @@ gp_amount gp_adapter_amount(double params, double kept_bytes, double sharded_byt
 gp_amount gp_optimizer_temp_amount(double lists, double params, double bytes_per_param, double shards);
 /* Of the tensor whose update takes most, in elements, and of the one updated before it. */
 gp_amount gp_optimizer_single_amount(double largest, double bytes, double previous, double previous_bytes);
+/* group_params: parameters that one step of the optimizer takes. */
+gp_amount gp_optimizer_gradient_amount(double params, double shards, double group_params, double gradient_bytes);
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
 gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
 gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);

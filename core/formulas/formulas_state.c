@@ -160,6 +160,22 @@ gp_amount gp_optimizer_single_amount(double largest, double bytes, double previo
     return GP_AMOUNT(optimizer_single, largest * bytes + previous * previous_bytes, terms);
 }
 
+static const gp_formula optimizer_gradient = GP_FORMULA(
+    "optimizer_temp.gradient", "min(params / shards, group_params) * (gradient_bytes + fp32_bytes)",
+    "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/stage3.py and stage_1_and_2.py: the gradients of a group are "
+    "laid end to end and cast to fp32 before its step, while the shards they come from are there; config.py "
+    "sub_group_size, 1e9 (ZeRO-3)");
+gp_amount gp_optimizer_gradient_amount(double params, double shards, double group_params, double gradient_bytes) {
+    double fp32_bytes = gradient_bytes < 4 ? 4 : 0, share = params / shards;
+    const gp_term terms[] = {{"params", params},
+                             {"shards", shards},
+                             {"group_params", group_params},
+                             {"gradient_bytes", gradient_bytes},
+                             {"fp32_bytes", fp32_bytes}};
+    return GP_AMOUNT(optimizer_gradient, (share < group_params ? share : group_params) * (gradient_bytes + fp32_bytes),
+                     terms);
+}
+
 static const gp_formula gather_layers = GP_FORMULA(
     "gather_buffers.layers", "layer_params * (units * weight_bytes + gradient_bytes)",
     "Zhao et al. 2023 (FSDP), arXiv:2304.11277, section 4: the unit in use and the one fetched ahead are whole, and so "
@@ -203,7 +219,7 @@ gp_amount gp_gathered_sequence_amount(double tokens, double hidden, double eleme
 static const gp_formula gather_buckets = GP_FORMULA(
     "gather_buffers.buckets", "buckets * min(bucket_elements, params) * element_bytes",
     "github.com/deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py: reduce_bucket_size and allgather_bucket_size, "
-    "5e8 elements each");
+    "5e8 elements each; stage3.py: one bucket is there from the start, reduce_scatter_coalesced fills another");
 gp_amount gp_gather_buckets_amount(double buckets, double bucket_elements, double params, double element_bytes) {
     const gp_term terms[] = {{"buckets", buckets},
                              {"bucket_elements", bucket_elements},
@@ -255,6 +271,6 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_apart, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
-    &adapter, &optimizer_temp, &optimizer_single, &gather_layers, &gather_ends, &gather_buckets,
+    &adapter, &optimizer_temp, &optimizer_single, &optimizer_gradient, &gather_layers, &gather_ends, &gather_buckets,
     &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &whole_model, &gradient_dummies, NULL,
 };

@@ -62,4 +62,8 @@ bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *
 /* The replay itself; false when it is too long for the tape. */
 bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step *step);
 
+/* True when gradients outlive a pass: several micro-batches add to them, or one buffer holds them throughout. Else they
+ * grow while activations shrink, and are whole at the end of backward, when the first layer is left. */
+bool gp_gradients_last(const gp_layout *layout);
+
 #endif

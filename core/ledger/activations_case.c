@@ -3,6 +3,12 @@
 
 #include "ledger/activations.h"
 
+/* One buffer holds the gradients throughout: Megatron's, and that of DeepSpeed's ZeRO-3 for the shards of all of them. */
+bool gp_gradients_last(const gp_layout *layout) {
+    const gp_framework *framework = layout->recipe.framework;
+    return layout->grad_accum > 1 || layout->pp > 1 || framework->main_gradients || (framework->buckets && layout->zero >= 3);
+}
+
 static bool text_begins(const gp_job *job, gp_field field, const char *prefix) {
     const char *text = gp_known(job, field) ? job->settings[field].text : NULL;
     return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
@@ -41,7 +47,7 @@ static double adapter_dropout_of(const gp_job *job, const gp_recipe *recipe) {
 /* What a full job has of adapters, and the like, stays 0: cases that are replayed alike are equal. */
 static void set_case(const gp_job *job, const gp_layout *layout, gp_step_case *of) {
     const gp_recipe *recipe = &layout->recipe;
-    bool lasting = layout->grad_accum > 1 || recipe->gradients_on_host;
+    bool lasting = gp_gradients_last(layout) || recipe->gradients_on_host;
     memset(of, 0, sizeof *of); /* cases are compared as bytes */
     of->batch = (uint64_t)layout->micro_batch;
     of->sequence = (uint64_t)layout->seq_len;

@@ -83,6 +83,17 @@ static void add_largest(const gp_job *job, const gp_model *model, search *s, gp_
                      gp_optimizer_single_amount(s->largest, s->factor, s->previous, s->behind), spread);
 }
 
+/* DeepSpeed's master copy is in fp32, and so must the gradient be that ZeRO steps its shard with. */
+static void add_wide_gradient(const gp_layout *layout, double params, double shards, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = &layout->recipe;
+    const double sub_group = 1e9;
+    bool divides = recipe->framework->buckets && !recipe->framework->main_gradients && layout->zero > 0 && shards > 1;
+    if (!divides || !(recipe->master_bytes > 0)) return;
+    gp_ledger_append(ledger, GP_ITEM_OPTIMIZER_TEMP, GP_PHASE_BIT(GP_PHASE_OPTIMIZER),
+                     gp_optimizer_gradient_amount(params, shards, layout->zero >= 3 ? sub_group : params / shards,
+                                                  recipe->gradient_bytes), spread);
+}
+
 void gp_ledger_optimizer_step(const gp_job *job, const gp_model *model, const gp_layout *layout, double params,
                               double shards, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
@@ -92,6 +103,7 @@ void gp_ledger_optimizer_step(const gp_job *job, const gp_model *model, const gp
     bool single = adam && !lists && (told || recipe->on_host);
     double stored = recipe->optimizer_bytes / 2;
     if (recipe->optimizer_on_host) return;
+    add_wide_gradient(layout, params, shards, ledger);
     if (lists && adam) {
         gp_ledger_append(ledger, GP_ITEM_OPTIMIZER_TEMP, GP_PHASE_BIT(GP_PHASE_OPTIMIZER),
                          gp_optimizer_temp_amount(recipe->on_host ? 2 : 1, params, stored, shards), spread);

@@ -81,13 +81,7 @@ static void place(gp_stage_ledger *ledger, gp_item_id id, unsigned phases, gp_am
         gp_ledger_append(ledger, id, phases, amount, spread_states);
 }
 
-/* Gradients outlive a pass when several micro-batches add to them or one buffer holds them throughout. Else they grow
- * while activations shrink, and are whole at the end of backward, when the first layer is left. */
-static bool gradients_last(const gp_layout *layout) {
-    return layout->grad_accum > 1 || layout->pp > 1 || layout->recipe.framework->main_gradients;
-}
-
-static unsigned gradient_phases(const gp_layout *layout) { return gradients_last(layout) ? STEP : REDUCE | OPTIMIZER; }
+static unsigned gradient_phases(const gp_layout *layout) { return gp_gradients_last(layout) ? STEP : REDUCE | OPTIMIZER; }
 
 /* Of the stage's layers together: norms and biases by element, matrices by row and column. */
 static double rows_and_columns(const gp_model *model, const gp_stage_share *share) {
@@ -205,8 +199,9 @@ static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger 
 }
 
 /* What ZeRO-3 and FSDP hold whole for a moment, fetched from other GPUs or from the host: two layers (DeepSpeed: as many
- * as it keeps alive) while one is computed, and at the ends the embedding or the output matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights
- * have no gradients. */
+ * as it keeps alive, fetched ahead at the loss, too) while one is computed, and at the ends the embedding or the output
+ * matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights have no
+ * gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
     bool frozen = gp_is_adapter(job), separate = s->recipe->framework->separate_ends;
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
@@ -223,8 +218,10 @@ static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *le
     gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | REDUCE | (ends_first ? 0 : BACKWARD), layers,
                      spread_buffers);
     if (ends_first) gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD, ends, spread_buffers);
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, separate ? LOSS : FORWARD | LOSS | BACKWARD,
-                     gp_gather_ends_amount(end, 2), spread_buffers);
+    gp_amount last = gp_gather_ends_amount(end, 2), ahead = gp_gather_layers_amount(layer, units, weight, 0);
+    bool fetches = s->recipe->framework->buckets && ahead.bytes > last.bytes;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, separate ? LOSS : FORWARD | LOSS | BACKWARD, fetches ? ahead : last,
+                     spread_buffers);
 }
 
 /* Transformer Engine's fused weight gradients leave one 16-bit tensor per distinct matrix shape on the rank. */
@@ -252,11 +249,21 @@ static void add_whole_model(const states *s, gp_stage_ledger *ledger) {
                      spread_buffers);
 }
 
-static void add_buckets(const states *s, gp_stage_ledger *ledger) {
+/* ZeRO-3 copies gradients into one bucket, which is there from the start, on one GPU as well, and from it into another,
+ * with room for every rank's share, before they are reduced. */
+static void add_buckets(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
     const double bucket_elements = 5e8;
-    if (!s->recipe->framework->buckets || s->layout->dp == 1) return;
-    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD | REDUCE | OPTIMIZER,
-                     gp_gather_buckets_amount(2, bucket_elements, s->params, 2), spread_buffers);
+    double trained = gp_is_adapter(job) ? (double)s->share->adapter_params : s->params;
+    if (!s->recipe->framework->buckets) return;
+    if (s->layout->zero >= 3) {
+        gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, STEP,
+                         gp_gather_buckets_amount(1, bucket_elements, s->params, 2), spread_buffers);
+        gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD | REDUCE,
+                         gp_gather_buckets_amount(1, bucket_elements, trained, 2), spread_buffers);
+    } else if (s->layout->dp > 1) {
+        gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD | REDUCE | OPTIMIZER,
+                         gp_gather_buckets_amount(2, bucket_elements, s->params, 2), spread_buffers);
+    }
 }
 
 /* Plain data parallelism sends gradients from buckets, which hold each once more and stay. */
@@ -397,7 +404,7 @@ static void add_states(const gp_job *job, const gp_model *model, const states *s
 /* Gradients that do not last are left out: a replay has other rows for them. */
 void gp_ledger_states(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     states s = states_of(job, layout, &ledger->share);
-    add_states(job, model, &s, !gradients_last(layout), ledger);
+    add_states(job, model, &s, !gp_gradients_last(layout), ledger);
 }
 
 void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
@@ -408,13 +415,13 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     gp_eager_step step;
     bool replayed = gp_eager_replay(job, model, layout, &step);
     /* Gradients are made one after the other and given up by the optimizer. */
-    bool made = replayed && !layout->recipe.steps_in_backward && !gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
+    bool made = replayed && !layout->recipe.steps_in_backward && !gp_gradients_last(layout) && !layout->recipe.gradients_on_host && !is_block_wise(job);
     add_states(job, model, &s, made, ledger);
     if (stays_gathered(&s))
         add_whole_stage(job, &s, ledger);
     else if (layout->recipe.weights_on_host || (layout->zero >= 3 && layout->dp * layout->cp > 1))
         add_gathered(job, &s, ledger);
-    add_buckets(&s, ledger);
+    add_buckets(job, &s, ledger);
     add_copies(job, &s, ledger);
     add_whole_model(&s, ledger);
     if (!gp_is_adapter(job)) add_flat_copy(&s, ledger);

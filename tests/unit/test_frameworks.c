@@ -122,6 +122,49 @@ static void test_buffers_of_data_parallelism(void **state) {
     fixture_free(f);
 }
 
+/* Bytes that a formula's rows hold in a phase. */
+static uint64_t bytes_in(const char *task, const char *count, const char *train, const char *formula, gp_phase phase) {
+    fixture *f = job_of(task, count, train);
+    gp_stage_ledger ledger = ledger_of(f);
+    uint64_t sum = 0;
+    for (int i = 0; i < ledger.count; i++) {
+        const gp_allocation *row = &ledger.allocations[i];
+        bool there = (row->phases & GP_PHASE_BIT(phase)) != 0;
+        if (there && strcmp(row->amount.formula->id, formula) == 0) sum += row->amount.bytes;
+    }
+    fixture_free(f);
+    return sum;
+}
+
+static void test_buffers_of_deepspeed(void **state) {
+    (void)state;
+    static const char *const third = "\"framework\":\"deepspeed\",\"zero\":3,\"recompute\":\"full\"";
+    static const char *const moved = "\"framework\":\"deepspeed\",\"zero\":3,\"offload\":\"optimizer+param\"";
+    static const char *const second = "\"framework\":\"deepspeed\",\"zero\":2";
+    static const char *const buckets = "gather_buffers.buckets", *const wide = "optimizer_temp.gradient";
+    uint64_t params = UINT64_C(8030261248), bucket = UINT64_C(1000000000), live = UINT64_C(2000000000);
+    /* One bucket of 5e8 elements throughout, and a second while gradients are reduced; no communication is needed. */
+    assert_int_equal(bytes_in("full", "8", third, buckets, GP_PHASE_FORWARD), bucket);
+    assert_int_equal(bytes_in("full", "8", third, buckets, GP_PHASE_BACKWARD), 2 * bucket);
+    assert_int_equal(bytes_in("full", "8", third, buckets, GP_PHASE_OPTIMIZER), bucket);
+    assert_int_equal(bytes_in("full", "1", moved, buckets, GP_PHASE_BACKWARD), 2 * bucket);
+    assert_int_equal(bytes_in("full", "8", second, buckets, GP_PHASE_FORWARD), 0);
+    assert_int_equal(bytes_in("full", "8", second, buckets, GP_PHASE_BACKWARD), 2 * bucket);
+    /* Gradients of adapters need less of the second. */
+    assert_true(bytes_in("lora", "8", third, buckets, GP_PHASE_BACKWARD) < bucket + bucket / 5);
+    /* 1e9 parameters are whole at the loss, more than the output matrix alone; other frameworks hold that. */
+    assert_int_equal(bytes_in("full", "8", third, "gather_buffers.layers", GP_PHASE_LOSS), live);
+    assert_int_equal(bytes_in("full", "8", third, "gather_buffers.ends", GP_PHASE_LOSS), 0);
+    assert_int_equal(bytes_in("full", "8", "\"framework\":\"torchtitan\",\"zero\":3", "gather_buffers.ends", GP_PHASE_LOSS),
+                     UINT64_C(128256) * 4096 * 2);
+    /* The step's gradient, flat in 16 bits and cast to fp32: of all shards, or of 1e9 parameters at a time. */
+    assert_int_equal(bytes_in("full", "16", third, wide, GP_PHASE_OPTIMIZER), params / 16 * (2 + 4));
+    assert_int_equal(bytes_in("full", "2", third, wide, GP_PHASE_OPTIMIZER), UINT64_C(1000000000) * (2 + 4));
+    assert_int_equal(bytes_in("full", "2", second, wide, GP_PHASE_OPTIMIZER), params / 2 * (2 + 4));
+    assert_int_equal(bytes_in("full", "8", moved, wide, GP_PHASE_OPTIMIZER), 0);
+    assert_int_equal(bytes_in("full", "8", "\"framework\":\"torchtitan\",\"zero\":3", wide, GP_PHASE_OPTIMIZER), 0);
+}
+
 static double live(const char *task, const char *train) {
     fixture *f = job_of(task, "1", train);
     gp_stage_share share;
@@ -186,6 +229,7 @@ int main(void) {
         cmocka_unit_test(test_adapters_of_litgpt),
         cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
         cmocka_unit_test(test_a_step_within_backward_keeps_one_gradient),
+        cmocka_unit_test(test_buffers_of_deepspeed),
         cmocka_unit_test(test_gradients_of_megatron_deepspeed),
     };
     return cmocka_run_group_tests_name("frameworks", tests, NULL, NULL);

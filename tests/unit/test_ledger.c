@@ -320,6 +320,7 @@ static void test_gradients_live_from_the_end_of_backward_unless_accumulated(void
     (void)state;
     static const struct { const char *fields; bool in_forward; } rows[] = {
         {"\"framework\":\"deepspeed\",\"grad_accum\":1", false}, {"\"framework\":\"deepspeed\",\"grad_accum\":4", true},
+        {"\"framework\":\"deepspeed\",\"grad_accum\":1,\"zero\":3", true},
         {"\"framework\":\"megatron\",\"grad_accum\":1", true}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fixture *f = training("full", "1", rows[i].fields);
