@@ -69,12 +69,12 @@ static void read_biases(gp_config_reader *reader, const gp_family *family, gp_sh
  * and for the heads of the first two anywhere. */
 static const struct class_defaults {
     const char *model_type;
-    int64_t layers, hidden, ffn, heads, kv_heads, vocab;
+    int64_t layers, hidden, ffn, heads, vocab;
 } class_defaults[] = {
-    {"gemma3_text", 0, 0, 0, 8, 4, 262208}, {"gemma3n_text", 0, 0, 0, 8, 2, 262400},
-    {"llama", 32, 4096, 11008, 32, 0, 32000}, {"mistral", 32, 4096, 14336, 32, 8, 32000},
-    {"qwen2", 32, 4096, 22016, 32, 32, 151936}, {"gemma", 28, 3072, 24576, 16, 16, 256000},
-    {"gemma2", 26, 2304, 9216, 8, 4, 256000},
+    {"gemma3_text", 0, 0, 0, 8, 262208}, {"gemma3n_text", 0, 0, 0, 8, 262400},
+    {"llama", 32, 4096, 11008, 32, 32000}, {"mistral", 32, 4096, 14336, 32, 32000},
+    {"qwen2", 32, 4096, 22016, 32, 151936}, {"gemma", 28, 3072, 24576, 16, 256000},
+    {"gemma2", 26, 2304, 9216, 8, 256000},
 };
 
 /* Row of a family, of which a config that is no part of another takes no more than heads. */
@@ -91,9 +91,9 @@ static int64_t or_required(int64_t value) { return value > 0 ? value : GP_REQUIR
 static void read_attention(gp_config_reader *reader, const gp_family *family, const struct class_defaults *usual,
                            gp_shape *shape) {
     const dimension_names *names = names_of(family);
-    bool given = gp_config_item(reader, "num_attention_heads") != NULL;
     shape->heads = gp_config_whole(reader, names->heads, 1, or_required(usual->heads));
-    int64_t kv_heads = usual->kv_heads > 0 && !given ? usual->kv_heads : shape->heads;
+    bool latent = (family->traits & GP_MLA) != 0; /* whose cache has no heads */
+    int64_t kv_heads = latent ? shape->heads : gp_config_default(reader, family->model_type, names->kv_heads, shape->heads);
     shape->kv_heads = gp_config_whole(reader, names->kv_heads, 1, kv_heads);
     int64_t head_dim = family->head_dim != 0 ? family->head_dim : shape->hidden / shape->heads;
     shape->head_dim = gp_config_whole(reader, names->head_dim, 1, head_dim > 0 ? head_dim : 1);

@@ -14,7 +14,7 @@ static const char *const layer_names[] = {"sliding_attention", "compressed_spars
 static const int64_t ratios[] = {0, SPARSE, HEAVY};
 
 /* A number for each layer and, in published configurations, one for the prediction module behind them. */
-static void take_ratios(gp_config_reader *reader, const cJSON *list, gp_layer_plan *plan) {
+static void take_ratios(gp_config_reader *reader, const gp_shape *shape, const cJSON *list, gp_layer_plan *plan) {
     const cJSON *item = NULL;
     int64_t layer = 0;
     cJSON_ArrayForEach(item, list) {
@@ -27,20 +27,19 @@ static void take_ratios(gp_config_reader *reader, const cJSON *list, gp_layer_pl
         if (layer < plan->count) plan->of[layer].compress = value > 1 ? (int64_t)value : 0;
         layer++;
     }
-    if (layer >= plan->count) return;
-    gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCONSISTENT_MODEL, "compress_ratios");
-    gp_argue_text(row, "what", "compress_ratios");
-    gp_argue_number(row, "value", (double)layer);
+    int64_t behind = shape->mtp_layers > 1 ? shape->mtp_layers : 1;
+    if (layer >= shape->layers && layer <= shape->layers + behind) return;
+    gp_config_inconsistent(reader, "compress_ratios", (double)layer);
 }
 
-static void place_ratios(gp_config_reader *reader, gp_layer_plan *plan) {
+static void place_ratios(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
     uint8_t kinds[GP_MAPPED_LAYERS];
     bool named = gp_plan_words(reader, "layer_types", layer_names, plan, kinds);
     for (int64_t i = 0; i < plan->count && named; i++) plan->of[i].compress = ratios[kinds[i]];
     if (named || gp_config_item(reader, "layer_types") != NULL) return;
     const cJSON *list = gp_config_list(reader, "compress_ratios");
     if (list != NULL) {
-        take_ratios(reader, list, plan);
+        take_ratios(reader, shape, list, plan);
     } else if (gp_config_item(reader, "compress_ratios") == NULL) {
         gp_diagnostic *row = gp_config_fault(reader, GP_CODE_INCOMPLETE_MODEL, "compress_ratios");
         gp_argue_text(row, "what", "compress_ratios");
@@ -100,9 +99,9 @@ void gp_rule_deepseek_v4(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
     read_sizes(reader, shape);
     check_sizes(reader, shape);
     for (int64_t i = 0; i < plan->count; i++) plan->of[i].attention = GP_ATTENTION_COMPRESSED;
-    place_ratios(reader, plan);
+    shape->mtp_layers = gp_config_within(reader, "num_nextn_predict_layers", 0, shape->layers, 1);
+    place_ratios(reader, shape, plan);
     place_tables(reader, plan);
-    shape->mtp_layers = gp_config_whole(reader, "num_nextn_predict_layers", 0, 1);
     shape->mtp_norms = 3;
     plan->has_own_module = shape->mtp_layers > 0;
     plan->own_module = (gp_layer_kind){.attention = GP_ATTENTION_COMPRESSED, .feed_forward = GP_FFN_MOE};

@@ -62,7 +62,7 @@ static void read_mamba2(gp_config_reader *reader, gp_shape *shape, const char *h
     int64_t head = is_automatic(reader, "mamba_d_head") ? 0 : gp_config_whole(reader, head_dims, 1, 0);
     ssm->inner = head > 0 ? bounded(ssm->heads, head) : inner;
     ssm->state = gp_config_whole(reader, SSM_STATE, 1, 128);
-    ssm->groups = gp_config_whole(reader, SSM_GROUPS, 1, 1);
+    ssm->groups = gp_config_whole(reader, SSM_GROUPS, 1, gp_config_default(reader, shape->model_type, SSM_GROUPS, 1));
     ssm->kernel = gp_config_whole(reader, SSM_KERNEL, 1, 4);
     ssm->bias = gp_config_switch(reader, "mamba_proj_bias", false);
     ssm->conv_bias = gp_config_switch(reader, "mamba_conv_bias", gp_config_switch(reader, "use_conv_bias", true));

@@ -185,6 +185,7 @@ bool gp_plan_words(gp_config_reader *reader, const char *key, const char *const 
 
 #define EXPERTS "num_local_experts|num_experts|n_routed_experts|moe_num_experts"
 #define CHOSEN "num_experts_per_tok|num_experts_per_token|moe_topk|moe_k|top_k_experts|moe_top_k|experts_per_token"
+#define DENSE_FIRST "first_k_dense_replace|moe_layer_start_index|num_dense_layers"
 #define SHARED "n_shared_experts|num_shared_experts|moe_num_shared_experts|num_shared_expert"
 enum { SHARED_MOST = 4096 };
 #define SHARED_FFN "shared_expert_intermediate_size|moe_shared_expert_intermediate_size|shared_intermediate_size"
@@ -205,23 +206,34 @@ static int64_t expert_number(gp_config_reader *reader, const char *key, int64_t 
 }
 
 /* Dense layers first, then experts in every `step`-th layer; the layers of mlp_only_layers stay dense. */
-static void place_experts(gp_config_reader *reader, gp_layer_plan *plan) {
+static void place_experts(gp_config_reader *reader, const gp_shape *shape, gp_layer_plan *plan) {
     static const char *const kinds[] = {"dense", "sparse", "moe", "hash_moe", NULL};
     bool dense[GP_MAPPED_LAYERS];
     uint8_t kind[GP_MAPPED_LAYERS];
     int64_t frequency[GP_MAPPED_LAYERS];
-    int64_t first = gp_config_whole(reader, "first_k_dense_replace|moe_layer_start_index|num_dense_layers", 0, 0);
     int64_t step = 1, sparse = gp_config_whole(reader, "decoder_sparse_step", 1, 0);
     bool each = cJSON_IsArray(gp_config_item(reader, "moe_layer_freq"));
     if (each) each = gp_config_numbers(reader, "moe_layer_freq", 0, 1, plan->count, frequency);
     else step = gp_config_whole(reader, "moe_layer_freq", 1, 1);
     gp_plan_listed(reader, "mlp_only_layers", 0, dense, plan->count);
     bool named = gp_plan_words(reader, "mlp_layer_types", kinds, plan, kind);
+    int64_t usual = named || each ? 0 : gp_config_default(reader, shape->model_type, DENSE_FIRST, 0);
+    int64_t first = gp_config_within(reader, DENSE_FIRST, 0, shape->layers, usual);
     for (int64_t i = 0; i < plan->count; i++) {
         bool moe = i >= first && i % step == 0 && !dense[i] && (sparse == 0 || (i + 1) % sparse == 0);
         if (named) moe = kind[i] != 0;
         if (each) moe = frequency[i] == 1;
         if (moe) plan->of[i].feed_forward = GP_FFN_MOE;
+    }
+}
+
+/* Experts counted twice are counted alike. */
+static void check_count(gp_config_reader *reader, int64_t count) {
+    static const char *const names[] = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const cJSON *item = gp_config_item(reader, names[i]);
+        if (!cJSON_IsNumber(item) || item->valuedouble == (double)count || !reader->usable) continue;
+        gp_config_inconsistent(reader, names[i], item->valuedouble);
     }
 }
 
@@ -231,19 +243,22 @@ bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     if (experts->topk == 0) experts->topk = gp_config_whole(reader, CHOSEN, 0, 0);
     /* Chosen experts are counted somewhere. */
     experts->count = gp_config_whole(reader, EXPERTS, 0, experts->topk > 0 ? GP_REQUIRED : 0);
+    check_count(reader, experts->count);
     if (experts->count == 0 && experts->topk == 0) return false;
     if (experts->topk == 0) experts->topk = gp_config_whole(reader, CHOSEN, 1, GP_REQUIRED);
-    experts->ffn = expert_number(reader, "moe_intermediate_size", 1, shape->ffn, plan);
+    experts->ffn = expert_number(reader, "moe_intermediate_size", 1, gp_expert_width(reader, shape), plan);
     if (experts->ffn == 0) gp_config_whole(reader, "moe_intermediate_size", 1, GP_REQUIRED);
     bool listed = cJSON_IsArray(gp_config_item(reader, "num_shared_expert"));
+    int64_t usual = gp_config_default(reader, shape->model_type, SHARED, 0);
     int64_t shared = listed ? expert_number(reader, "num_shared_expert", 0, 0, plan)
-                            : gp_config_within(reader, SHARED, 0, SHARED_MOST, 0);
+                            : gp_config_within(reader, SHARED, 0, SHARED_MOST, usual);
     if (shared > SHARED_MOST) shared = SHARED_MOST;
-    experts->shared_ffn = gp_config_whole(reader, SHARED_FFN, 0, shared * experts->ffn);
+    int64_t shared_ffn = gp_config_default(reader, shape->model_type, SHARED_FFN, shared * experts->ffn);
+    experts->shared_ffn = gp_config_whole(reader, SHARED_FFN, 0, shared_ffn);
     if (experts->topk > experts->count) {
         gp_config_inconsistent(reader, "num_experts_per_tok", (double)experts->topk);
     }
-    place_experts(reader, plan);
+    place_experts(reader, shape, plan);
     if (shape->ffn == 0) shape->ffn = experts->ffn;
     return true;
 }
@@ -251,12 +266,13 @@ bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
 void gp_plan_latent(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
     static const char *const indexers[] = {"full", "shared", NULL};
     gp_latent *latent = &shape->latent;
-    latent->q_lora = gp_config_whole(reader, "q_lora_rank", 0, 0);
+    const char *family = shape->model_type;
+    latent->q_lora = gp_config_whole(reader, "q_lora_rank", 0, gp_config_default(reader, family, "q_lora_rank", 0));
     latent->kv_lora = gp_config_whole(reader, "kv_lora_rank", 1, GP_REQUIRED);
-    latent->nope = gp_config_whole(reader, "qk_nope_head_dim", 1, 128);
+    latent->nope = gp_config_whole(reader, "qk_nope_head_dim", 1, gp_config_default(reader, family, "qk_nope_head_dim", 128));
     latent->rope = gp_config_whole(reader, "qk_rope_head_dim", 0, 64);
-    latent->value = gp_config_whole(reader, "v_head_dim", 1, 128);
-    bool sparse = strcmp(shape->model_type, "deepseek_v32") == 0 || strcmp(shape->model_type, "glm_moe_dsa") == 0;
+    latent->value = gp_config_whole(reader, "v_head_dim", 1, gp_config_default(reader, family, "v_head_dim", 128));
+    bool sparse = strcmp(family, "deepseek_v32") == 0 || strcmp(family, "glm_moe_dsa") == 0;
     latent->index_heads = gp_config_whole(reader, "index_n_heads", 1, sparse ? GP_REQUIRED : 0);
     latent->index_dim = gp_config_whole(reader, "index_head_dim", 1, 128);
     latent->index_topk = gp_config_whole(reader, "index_topk", 1, sparse ? GP_REQUIRED : 0);
@@ -272,7 +288,7 @@ void gp_plan_latent(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *pl
 
 void gp_plan_mtp(gp_config_reader *reader, const char *keys, int64_t layer, int norms, gp_shape *shape,
                  gp_layer_plan *plan) {
-    shape->mtp_layers = gp_config_whole(reader, keys, 0, 0);
+    shape->mtp_layers = gp_config_within(reader, keys, 0, shape->layers, 0);
     shape->mtp_norms = norms;
     plan->mtp_count = 1;
     plan->mtp_like[0] = layer;

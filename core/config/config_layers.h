@@ -37,6 +37,14 @@ bool gp_plan_listed(gp_config_reader *reader, const char *key, int64_t base, boo
  * on, as importers write them. A layer of no heads has no attention, one of no width no feed-forward block. */
 void gp_plan_per_layer(gp_config_reader *reader, gp_layer_plan *plan);
 
+/* Number that the class of a config has under the first of `keys`, none of which the config writes: the row of its
+ * model_type in config_defaults.c, `otherwise` for a family without one. GP_REQUIRED where the class is not known here,
+ * as that of a copy under another name. */
+int64_t gp_config_default(const gp_config_reader *reader, const char *family, const char *keys, int64_t otherwise);
+/* Width of an expert where the config gives none: intermediate_size in families that have no other, else the class's;
+ * GP_REQUIRED where neither is known. */
+int64_t gp_expert_width(const gp_config_reader *reader, const gp_shape *shape);
+
 /* Experts under any of their names, and which layers have them: all from `first` on, every `step`-th. */
 bool gp_plan_experts(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan);
 /* Latent attention's dimensions; every layer gets it. */

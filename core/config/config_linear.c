@@ -68,6 +68,16 @@ static void add_residual_attention(gp_config_reader *reader, gp_shape *shape, gp
     shape->extra_params += 2 * shape->hidden;
 }
 
+/* Layers of delta attention; those of full attention, where they are listed, are the others. */
+static void place_delta(gp_config_reader *linear, bool *delta, const gp_layer_plan *plan) {
+    bool full[GP_MAPPED_LAYERS];
+    bool given = gp_plan_listed(linear, "full_attn_layers", 1, full, plan->count);
+    if (!gp_plan_listed(linear, "kda_layers", 1, delta, plan->count)) gp_config_whole(linear, "kda_layers", 1, GP_REQUIRED);
+    for (int64_t i = 0; i < plan->count && given && linear->usable; i++) {
+        if (full[i] == delta[i]) gp_config_inconsistent(linear, "full_attn_layers", (double)(i + 1));
+    }
+}
+
 /* Kimi-Linear: three layers of Kimi delta attention to one of latent attention without positions. Layers are counted
  * from 1. */
 void gp_rule_kimi_linear(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
@@ -81,7 +91,7 @@ void gp_rule_kimi_linear(gp_config_reader *reader, gp_shape *shape, gp_layer_pla
     ssm->state = head;
     ssm->kernel = gp_config_whole(&linear, "short_conv_kernel_size", 1, 4);
     ssm->rank = gp_config_switch(&linear, "use_full_rank_gate", false) ? 0 : head;
-    gp_plan_listed(&linear, "kda_layers", 1, delta, plan->count);
+    place_delta(&linear, delta, plan);
     for (int64_t i = 0; i < plan->count; i++) {
         if (delta[i]) make_recurrent(&plan->of[i], GP_RECURRENCE_KIMI_DELTA);
     }

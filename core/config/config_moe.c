@@ -109,7 +109,7 @@ void gp_rule_mimo_v2(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
         plan->of[i] = near;
         plan->of[i].feed_forward = form;
     }
-    shape->mtp_layers = gp_config_whole(reader, "num_nextn_predict_layers", 0, 3);
+    shape->mtp_layers = gp_config_within(reader, "num_nextn_predict_layers", 0, shape->layers, 3);
     shape->mtp_norms = 3;
     plan->has_own_module = shape->mtp_layers > 0;
     plan->own_module = near;

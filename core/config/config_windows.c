@@ -38,10 +38,12 @@ void gp_rule_windows(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
 /* Llama 4: attention within chunks, but every fourth layer sees all; experts in every `interleave_moe_layer_step`-th
  * layer, with a shared expert of the same width; the other layers have a width of their own. */
 void gp_rule_llama4(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
-    shape->sliding_window = gp_config_whole(reader, "attention_chunk_size", 1, 0);
+    int64_t chunk = gp_config_default(reader, shape->model_type, "attention_chunk_size", 0);
+    shape->sliding_window = gp_config_whole(reader, "attention_chunk_size", 1, chunk);
     gp_experts *experts = &shape->experts;
     experts->ffn = experts->shared_ffn = shape->ffn;
-    shape->ffn = gp_config_whole(reader, "intermediate_size_mlp", 1, shape->ffn);
+    int64_t dense = gp_config_default(reader, shape->model_type, "intermediate_size_mlp", shape->ffn);
+    shape->ffn = gp_config_whole(reader, "intermediate_size_mlp", 1, dense);
     int64_t step = gp_config_whole(reader, "interleave_moe_layer_step", 1, 1);
     if (shape->sliding_window > 0) gp_plan_windows(4, GP_ATTENTION_CHUNKED, plan);
     bool listed[GP_MAPPED_LAYERS], given = gp_plan_listed(reader, "moe_layers", 0, listed, plan->count);
@@ -93,6 +95,13 @@ void gp_rule_t5(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) 
     shape->extra_params = 2 * buckets * shape->heads + shape->hidden;
 }
 
+/* Last layers that reuse an earlier one's cache: not all, for one has to fill it. */
+static int64_t read_sharing(gp_config_reader *reader, const gp_shape *shape, int64_t usual) {
+    int64_t sharing = gp_config_within(reader, "num_kv_shared_layers", 0, shape->layers - 1, usual);
+    if (sharing >= shape->layers) gp_config_inconsistent(reader, "num_kv_shared_layers", (double)sharing);
+    return sharing;
+}
+
 /* Gemma 3n (github.com/huggingface/transformers modeling_gemma3n.py): the residual stream is held altup_num_inputs
  * times; each layer has predictors and correctors over them, a low-rank LAuReL block, and an input of its own from a
  * second embedding. The last num_kv_shared_layers reuse the cache of an earlier layer. */
@@ -101,7 +110,7 @@ void gp_rule_gemma3n(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *p
     int64_t width = gp_config_whole(reader, "hidden_size_per_layer_input", 1, 256);
     int64_t rows = gp_config_whole(reader, "vocab_size_per_layer_input", 1, 262144);
     int64_t laurel = gp_config_whole(reader, "laurel_rank", 1, 64);
-    int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 15);
+    int64_t sharing = read_sharing(reader, shape, 15);
     int64_t widths[GP_MAPPED_LAYERS];
     bool usual = streams <= 64 && width <= 65536 && laurel <= 65536 && hidden <= 65536 && rows <= 1 << 24;
     if (!usual || shape->layers > GP_MAPPED_LAYERS) {
@@ -142,7 +151,7 @@ static void widen_global(gp_config_reader *reader, gp_layer_plan *plan) {
 void gp_rule_gemma4(gp_config_reader *reader, gp_shape *shape, gp_layer_plan *plan) {
     int64_t hidden = shape->hidden, width = gp_config_whole(reader, "hidden_size_per_layer_input", 0, 256);
     int64_t rows = gp_config_whole(reader, "vocab_size_per_layer_input", 1, 262144);
-    int64_t sharing = gp_config_whole(reader, "num_kv_shared_layers", 0, 0);
+    int64_t sharing = read_sharing(reader, shape, 0);
     bool wide = gp_config_switch(reader, "use_double_wide_mlp", false);
     bool experts = gp_config_switch(reader, "enable_moe_block", false);
     bool usual = width <= 65536 && hidden <= 65536 && rows <= 1 << 24 && shape->ffn <= 1 << 24 && shape->heads <= 65536;

@@ -289,12 +289,15 @@ static uint64_t vocabulary(const maker *from) {
     return stated > 0 || tokens == NULL ? stated : tokens->count;
 }
 
-/* The head size, unless it is the hidden size divided by the heads, as is assumed without it. */
+/* The head size, unless it is the hidden size divided by the heads, as is assumed without it; and as many KV heads as
+ * heads, where a file does not count them. */
 static void put_head_size(maker *to) {
     uint64_t size = number_of(to, "attention.key_length", 0);
     uint64_t heads = number_of(to, "attention.head_count", 0), hidden = number_of(to, "embedding_length", 0);
     if (size == 0 && heads > 0 && entry_of(to, "attention.kv_lora_rank") == NULL) size = hidden / heads;
     if (size > 0 && entry_of(to, "attention.kv_lora_rank") == NULL) put(to, "head_dim", size);
+    bool counted = entry_of(to, "attention.head_count_kv") != NULL || is_model(to, "falcon");
+    if (heads > 0 && !counted) put(to, "num_key_value_heads", heads);
 }
 
 /* Latent attention: key_length is that of the compressed cache, …_mla those of the heads. Older files have the latter
@@ -311,6 +314,7 @@ static void put_latent(maker *to) {
     }
     if (value > 0) put(to, "v_head_dim", value);
     if (heads > 0) put(to, "num_key_value_heads", heads);
+    if (entry_of(to, "attention.q_lora_rank") == NULL) put(to, "q_lora_rank", 0);
 }
 
 static void put_biases(maker *to, unsigned reads) {
@@ -334,13 +338,17 @@ static void put_biases(maker *to, unsigned reads) {
     }
 }
 
-/* Experts without a width of their own have that of the feed-forward block. */
+/* Experts without a width of their own have that of the feed-forward block. Layers and experts that a file does not count
+ * are none, whatever the class of a config counts. */
 static void put_experts(maker *to) {
     if (number_of(to, "expert_count", 0) == 0) return;
     uint64_t shared = number_of(to, "expert_shared_count", 0);
     bool own_width = entry_of(to, "expert_feed_forward_length") != NULL;
     if (is_model(to, "mixtral") || is_model(to, "phimoe")) put(to, "num_local_experts", number_of(to, "expert_count", 0));
-    if (own_width && shared == 0 && is_model(to, "deepseek_v2")) put(to, "n_shared_experts", 0);
+    uint64_t width = number_of(to, "feed_forward_length", 0);
+    if (shared == 0) put(to, "n_shared_experts", 0);
+    if (entry_of(to, "leading_dense_block_count") == NULL) put(to, "first_k_dense_replace", 0);
+    if (!own_width && width > 0) put(to, "moe_intermediate_size", width);
     if (has(to, "blk.0.exp_probs_b.bias") || number_of(to, "expert_gating_func", 1) == 2) {
         if (is_model(to, "deepseek_v2")) {
             cJSON_ReplaceItemInObjectCaseSensitive(to->config, "model_type", cJSON_CreateString("deepseek_v3"));

@@ -83,7 +83,7 @@ static void absent_keys_take_the_family_default(void **state) {
     assert_int_equal(shape.learned_positions, 32);
     assert_true(shape.tied_embeddings && shape.qkv_bias && shape.output_bias && shape.ffn_bias && !shape.gated_ffn);
     assert_true(read_text("{\"model_type\":\"gemma\",\"hidden_size\":64,\"num_hidden_layers\":2,"
-                          "\"num_attention_heads\":4,\"intermediate_size\":128,\"vocab_size\":100}", &shape));
+                          "\"num_attention_heads\":4,\"num_key_value_heads\":1,\"intermediate_size\":128,\"vocab_size\":100}", &shape));
     assert_int_equal(shape.head_dim, 256);
     assert_true(shape.tied_embeddings);
 }
@@ -102,7 +102,7 @@ static void biases_follow_their_keys(void **state) {
 static void windows_are_kept_when_they_hold_for_all_layers(void **state) {
     (void)state;
     gp_shape shape;
-#define MISTRAL "\"model_type\":\"mistral\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4," \
+#define MISTRAL "\"model_type\":\"mistral\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":8," \
                 "\"intermediate_size\":128,\"vocab_size\":100"
     assert_true(read_text("{" MISTRAL "}", &shape));
     assert_int_equal(shape.sliding_window, 4096);
@@ -235,7 +235,7 @@ static void a_family_is_also_known_by_its_architecture(void **state) {
     (void)state;
     gp_shape shape;
     assert_true(read_text("{\"architectures\":[\"Qwen2ForCausalLM\"],\"hidden_size\":64,\"num_hidden_layers\":2,"
-                          "\"num_attention_heads\":4,\"intermediate_size\":128,\"vocab_size\":100}", &shape));
+                          "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"intermediate_size\":128,\"vocab_size\":100}", &shape));
     assert_string_equal(shape.model_type, "qwen2");
     assert_true(read_text("{\"architectures\":[\"GPT2LMHeadModel\"],\"n_embd\":64,\"n_layer\":2,\"n_head\":4,"
                           "\"n_positions\":32,\"vocab_size\":100}", &shape));
