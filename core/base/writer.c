@@ -65,8 +65,7 @@ static void begin_value(gp_writer *writer, const char *key) {
     writer->comma = true;
     if (key != NULL) {
         *at++ = '"';
-        memcpy(at, key, length);
-        at += length;
+        at = (char *)memcpy(at, key, length) + length; /* NOLINT(bugprone-not-null-terminated-result): more follows */
         *at++ = '"';
         *at++ = ':';
     }

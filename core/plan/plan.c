@@ -200,10 +200,11 @@ bool gp_plan_measure(gp_plan *plan) {
         gp_diagnose(&plan->diagnostics, GP_CODE_OUT_OF_MEMORY, "");
         return false;
     }
-    for (int64_t i = 0; i < plan->stage_count; i++) {
-        gp_ledger_stage(&plan->job, &plan->model, &plan->layout, i, &plan->stages[i]);
-        take_stage(&plan->peak, &plan->stages[i], i);
-    }
+    int64_t stage = 0;
+    do { /* a layout has at least one */
+        gp_ledger_stage(&plan->job, &plan->model, &plan->layout, stage, &plan->stages[stage]);
+        take_stage(&plan->peak, &plan->stages[stage], stage);
+    } while (++stage < plan->stage_count);
     plan->verdict = gp_plan_verdict(&plan->peak, &plan->device);
     find_binding(plan);
     if (is_exact(plan)) return true;
