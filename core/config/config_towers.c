@@ -176,6 +176,14 @@ static void gemma4_audio(gp_config_reader *reader, gp_shape *shape) {
     reader->usable = reader->usable && audio.usable;
 }
 
+/* True where the architecture answers to more than text, and no tower is described. T5's, of the same name, has none. */
+static bool lacks_towers(const gp_config_reader *reader, const gp_shape *shape) {
+    const cJSON *first = cJSON_GetArrayItem(gp_config_item(reader, "architectures"), 0);
+    if (!cJSON_IsString(first) || strcmp(shape->model_type, "t5") == 0) return false;
+    if (cJSON_IsObject(gp_config_item(reader, "audio_config"))) return false;
+    return strstr(first->valuestring, "ForConditionalGeneration") != NULL;
+}
+
 void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
     char path[GP_PATH_BYTES];
     const cJSON *type = gp_config_item(reader, "model_type");
@@ -189,7 +197,10 @@ void gp_config_towers(gp_config_reader *reader, gp_shape *shape) {
         shape->incomplete = true; /* Phi-3 Vision and its kin */
     }
     gp_config_check_object(reader, "vision_config");
-    if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) return;
+    if (!cJSON_IsObject(gp_config_item(reader, "vision_config"))) {
+        if (lacks_towers(reader, shape)) shape->incomplete = true;
+        return;
+    }
     gp_config_reader vision = gp_config_inside(reader, "vision_config", path);
     size_t i = 0, known = sizeof towers / sizeof towers[0];
     while (i < known && !(cJSON_IsString(type) && strcmp(towers[i].model_type, type->valuestring) == 0)) i++;

@@ -192,6 +192,17 @@ static bool is_exact(const gp_plan *plan) {
     return true;
 }
 
+/* True where the model's state alone, of weights, gradients, and optimizer, is beyond what is counted exactly. */
+static bool is_model_too_large(const gp_plan *plan) {
+    uint64_t state = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        for (int row = 0; row < stage->count; row++)
+            if (stage->allocations[row].id <= GP_ITEM_OPTIMIZER) state = gp_add(state, stage->allocations[row].amount.bytes);
+    }
+    return state > GP_EXACT_MAX;
+}
+
 bool gp_plan_measure(gp_plan *plan) {
     plan->stage_count = plan->layout.pp;
     plan->peak = (gp_peak){0};
@@ -208,7 +219,7 @@ bool gp_plan_measure(gp_plan *plan) {
     plan->verdict = gp_plan_verdict(&plan->peak, &plan->device);
     find_binding(plan);
     if (is_exact(plan)) return true;
-    gp_diagnose(&plan->diagnostics, GP_CODE_NUMBER_TOO_LARGE, "");
+    gp_diagnose(&plan->diagnostics, GP_CODE_NUMBER_TOO_LARGE, is_model_too_large(plan) ? "model" : "");
     return false;
 }
 

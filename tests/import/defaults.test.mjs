@@ -86,3 +86,18 @@ test("a layer of Kimi-Linear has one kind of attention", () => {
   assert.deepEqual(faults(linear({ ...lists, kda_layers: [1, 2] })), ["inconsistent_model full_attn_layers"]);
   assert.deepEqual(faults(linear({ full_attn_layers: [4] })), ["incomplete_model kda_layers"]);
 });
+
+test("an architecture that sees or hears, without a tower to count, is told to be incomplete", () => {
+  const warned = (config) => imported(config).warnings.map(({ code }) => code);
+  const text = { ...mistral, model_type: "llama" };
+  assert.deepEqual(warned({ ...text, architectures: ["LlavaForConditionalGeneration"] }), ["structure_incomplete"]);
+  assert.deepEqual(warned({ architectures: ["LlavaForConditionalGeneration"], text_config: text }), ["structure_incomplete"]);
+  assert.deepEqual(warned({ ...text, architectures: ["LlamaForCausalLM"] }), []);
+  assert.deepEqual(warned({ model_type: "t5", architectures: ["T5ForConditionalGeneration"], d_model: 768, d_kv: 64, d_ff: 3072, num_heads: 12, num_layers: 12, vocab_size: 32128 }), []);
+});
+
+test("a model whose weights are beyond 2^53 bytes is told at the model", () => {
+  const config = (hidden_size) => ({ model_type: "llama", hidden_size, intermediate_size: 128, num_hidden_layers: 2, num_attention_heads: 4096, vocab_size: 100 });
+  const path = (hidden) => planAll([{ task: "infer", hardware: { gpu: "H100" }, model: { config: config(hidden) } }])[0].errors.map((row) => `${row.code} ${row.path}`);
+  for (const hidden of [4096 * 7000, 2 ** 31]) assert.deepEqual(path(hidden), ["number_too_large model"]);
+});
