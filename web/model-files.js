@@ -10,6 +10,8 @@
  */
 
 const FIRST_BYTES = 65536;
+/** Most files of one model: of more, none is read, and the planner says so. */
+const FILES_MAX = 512;
 
 /** A file of the reader's machine. @param {File} file @returns {Source} */
 export const fileSource = (file) => ({
@@ -31,7 +33,7 @@ export function textSource(name, text) {
  * @returns {Promise<ImportReport>}
  */
 export async function importModel(engine, sources, name) {
-  const wanted = sources.map(() => FIRST_BYTES);
+  const wanted = sources.map(() => (sources.length > FILES_MAX ? 0 : FIRST_BYTES));
   for (;;) {
     const files = await Promise.all(sources.map((source, index) => source.read(wanted[index])));
     const parts = sources.map((source, index) => ({

@@ -25,6 +25,25 @@ gp_name gp_name_of(const char *name, uint32_t length, uint32_t index) {
     return (gp_name){name, length, index, hash_of(name, length)};
 }
 
+bool gp_name_list_add(gp_name_list *list, const char *name, uint32_t length) {
+    const uint32_t first_room = 1024;
+    if (list->count == list->room) {
+        uint32_t room = list->room == 0 ? first_room : 2 * list->room;
+        gp_name *names = realloc(list->names, room * sizeof *names);
+        if (names == NULL) return false;
+        list->names = names;
+        list->room = room;
+    }
+    list->names[list->count] = gp_name_of(name, length, list->count);
+    list->count++;
+    return true;
+}
+
+void gp_name_list_release(gp_name_list *list) {
+    free(list->names);
+    *list = (gp_name_list){.count = 0};
+}
+
 static int compare_names(const gp_name *a, const gp_name *b) {
     if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
     if (a->length != b->length) return a->length < b->length ? -1 : 1;

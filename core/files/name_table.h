@@ -23,6 +23,16 @@ typedef struct {
 /* Row `index` of a table that is being filled. */
 gp_name gp_name_of(const char *name, uint32_t length, uint32_t index);
 
+/* Names that come one after the other, each with its place in the list as index. */
+typedef struct {
+    uint32_t count, room;
+    gp_name *names; /* owned */
+} gp_name_list;
+
+/* False when memory ran out. */
+bool gp_name_list_add(gp_name_list *list, const char *name, uint32_t length);
+void gp_name_list_release(gp_name_list *list);
+
 /* A table of `names`, which stay the caller's. False when memory ran out. To be released either way. */
 bool gp_name_table_make(gp_name_table *table, const gp_name *names, uint32_t count);
 void gp_name_table_release(gp_name_table *table);

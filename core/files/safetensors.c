@@ -8,7 +8,6 @@
 #include "base/json_scan.h"
 #include "base/quantity.h"
 #include "base/text.h"
-#include "files/name_table.h"
 
 /* An entry is an object of three members, a list of up to eight numbers and one of two. */
 enum { VALUES_PER_TENSOR = 24, DIMENSIONS_MAX = 16 };
@@ -31,7 +30,7 @@ unsigned gp_safetensors_bits(const char *type) {
 }
 
 typedef struct {
-    gp_json_text name;
+    const char *name;
     uint64_t start, end;
 } tensor_place;
 
@@ -135,22 +134,6 @@ static int by_place(const void *a, const void *b) {
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* No name twice; places[i] is the entry `i`. */
-static void check_names(gp_import_file *file, const tensor_place *places, uint64_t count) {
-    gp_name_table table = {.count = 0};
-    gp_name *names = malloc(((size_t)count + 1) * sizeof *names);
-    for (uint32_t i = 0; i < count && names != NULL; i++)
-        names[i] = gp_name_of(places[i].name.bytes, (uint32_t)places[i].name.length, i);
-    if (names == NULL || !gp_name_table_make(&table, names, (uint32_t)count)) {
-        gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
-    } else {
-        uint32_t repeat = gp_name_table_repeat(&table);
-        if (repeat != GP_NAME_NONE) gp_file_damage(file, "repeated_tensor", place_of(file, places[repeat].name.bytes));
-    }
-    gp_name_table_release(&table);
-    free(names);
-}
-
 /* Most files have their tensors in order: those are not moved. */
 static void sort_by_place(tensor_place *places, uint64_t count) {
     for (uint64_t i = 1; i < count; i++) {
@@ -166,7 +149,7 @@ static void check_places(gp_import_file *file, tensor_place *places, uint64_t co
     uint64_t end = 0;
     for (uint64_t i = 0; i < count; i++) {
         const char *damage = places[i].start < end ? "overlap" : "hole";
-        if (places[i].start != end) gp_file_damage(file, damage, place_of(file, places[i].name.bytes));
+        if (places[i].start != end) gp_file_damage(file, damage, place_of(file, places[i].name));
         end = places[i].end;
     }
     uint64_t whole = gp_add(data_start, end);
@@ -174,10 +157,33 @@ static void check_places(gp_import_file *file, tensor_place *places, uint64_t co
     if (file->size != GP_SIZE_UNKNOWN && whole < file->size) gp_file_damage(file, "trailing", whole);
 }
 
+/* No name twice among `names` from the first of this file. */
+static void check_names(gp_import_file *file, const gp_name_list *names, uint32_t first) {
+    gp_name_table table = {.count = 0};
+    if (!gp_name_table_make(&table, names->names + first, names->count - first)) {
+        gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
+    } else {
+        uint32_t repeat = gp_name_table_repeat(&table);
+        if (repeat != GP_NAME_NONE) gp_file_damage(file, "repeated_tensor", place_of(file, names->names[repeat].name));
+    }
+    gp_name_table_release(&table);
+}
+
+/* Texts under keys. */
+static void read_notes(gp_import_file *file, gp_json_cursor *cursor) {
+    uint64_t start = place_of(file, cursor->at);
+    gp_json_text key, note;
+    if (gp_json_kind(cursor) != '{') gp_file_damage(file, "metadata", start);
+    else gp_json_enter(cursor);
+    while (gp_file_good(file) && gp_json_member(cursor, &key))
+        if (!gp_json_read_text(cursor, &note)) gp_file_damage(file, "metadata", start);
+}
+
 /* The tensors of a header, in a table no longer than its text allows. */
-static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safetensors *sum) {
+static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safetensors *sum, gp_name_list *names) {
     const size_t least_entry_bytes = 40;
     uint64_t header_end = place_of(file, cursor->end);
+    const uint32_t first = names->count;
     uint64_t most = (uint64_t)(cursor->end - cursor->at) / least_entry_bytes + 1, count = 0;
     if (most > GP_IMPORT_ENTRIES_MAX) most = GP_IMPORT_ENTRIES_MAX;
     tensor_place *places = malloc((size_t)most * sizeof *places);
@@ -190,28 +196,29 @@ static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safete
     gp_json_enter(cursor);
     while (gp_file_good(file) && gp_json_member(cursor, &key)) {
         if (key_is(&key, "__metadata__")) {
-            gp_json_skip(cursor);
+            read_notes(file, cursor);
         } else if (count == most) {
             gp_file_damage(file, "count", place_of(file, key.bytes));
         } else {
-            places[count].name = key;
+            places[count].name = key.bytes;
+            if (!gp_name_list_add(names, key.bytes, (uint32_t)key.length)) gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
             read_entry(file, cursor, sum, &places[count++]);
         }
     }
     if (gp_file_good(file) && count == 0) gp_file_fault(file, GP_CODE_FILE_EMPTY, "");
-    if (gp_file_good(file)) check_names(file, places, count);
+    if (gp_file_good(file)) check_names(file, names, first);
     if (gp_file_good(file)) check_places(file, places, count, header_end);
     free(places);
 }
 
-bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum) {
+bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum, gp_name_list *names) {
     file->at = 0;
     uint64_t length = gp_file_u64(file);
     /* The shortest header is "{}"; what was taken for one starts with a brace in any case. */
     if (length < 2 || (file->size != GP_SIZE_UNKNOWN && length > file->size - 8)) gp_file_damage(file, "header_length", 0);
     if (!gp_file_has(file, length)) return false;
     gp_json_cursor cursor;
-    if (scan(file, 8, 8 + length, &cursor)) read_entries(file, &cursor, sum);
+    if (scan(file, 8, 8 + length, &cursor)) read_entries(file, &cursor, sum, names);
     return gp_file_good(file);
 }
 

@@ -4,6 +4,7 @@
 #define GP_SAFETENSORS_H
 
 #include "files/import_file.h"
+#include "files/name_table.h"
 
 #define GP_SAFETENSORS_TYPES_MAX 24
 typedef struct {
@@ -17,8 +18,9 @@ typedef struct {
     gp_safetensors_type types[GP_SAFETENSORS_TYPES_MAX];
 } gp_safetensors;
 
-/* Reads a header, adding to what `sum` holds. False when bytes are missing or after an error row. */
-bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum);
+/* Reads a header, adding to what `sum` and `names` hold; the names are the file's bytes. Whether one stands twice is for
+ * the caller to find. False when bytes are missing or after an error row. */
+bool gp_safetensors_read(gp_import_file *file, gp_safetensors *sum, gp_name_list *names);
 
 /* Reads an index ("weight_map"): a whole file that passed gp_json_scan_file and whose object begins at `start`. False
  * after an error row. */

@@ -11,9 +11,11 @@
 
 void gp_import_pass_on(const gp_diagnostics *faults, const char *name, gp_diagnostics *to) {
     for (int i = 0; i < faults->count; i++) {
-        gp_diagnostic *row = gp_diagnose(to, faults->rows[i].code, "");
+        char path[GP_PATH_BYTES];
+        gp_file_path(name, faults->rows[i].path, path);
+        gp_diagnostic *row = gp_diagnose_once(to, faults->rows[i].code, path);
         *row = faults->rows[i];
-        gp_file_path(name, faults->rows[i].path, row->path);
+        memcpy(row->path, path, sizeof path);
     }
 }
 
@@ -46,7 +48,7 @@ static void read_file(gp_import_state *state, gp_import_file *file) {
     switch (looks.kind) {
     case GP_LOOKS_GGUF: gp_import_gguf(state, file); return;
     case GP_LOOKS_SAFETENSORS:
-        if (gp_safetensors_read(file, &state->headers)) state->header_count++;
+        if (gp_safetensors_read(file, &state->headers, &state->names)) state->header_count++;
         return;
     case GP_LOOKS_JSON: gp_import_json(state, file); return;
     case GP_LOOKS_OTHER: break;
@@ -56,14 +58,40 @@ static void read_file(gp_import_state *state, gp_import_file *file) {
 
 static bool read_files(gp_import_state *state, gp_import_part *parts, int count) {
     bool good = true;
-    for (int i = 0; i < count; i++) {
+    uint64_t total = 0;
+    for (int i = 0; i < count && total <= GP_IMPORT_TOTAL_MAX; i++) {
         gp_import_file file = {.name = parts[i].name, .bytes = parts[i].bytes, .length = parts[i].length,
                                .size = parts[i].size, .faults = state->faults};
         read_file(state, &file);
         parts[i].need = file.need;
+        total = gp_add(total, file.need > file.length ? file.need : file.length);
+        if (total > GP_IMPORT_TOTAL_MAX) {
+            gp_diagnostic *row = gp_file_fault(&file, GP_CODE_FILE_HEADER_TOO_LONG, "");
+            gp_argue_number(row, "max_bytes", (double)GP_IMPORT_TOTAL_MAX);
+        }
         good = good && gp_file_good(&file);
     }
     return good;
+}
+
+/* Name of the part in whose bytes `at` is. */
+static const char *part_of(const gp_import_part *parts, int count, const char *at) {
+    int i = 0;
+    while (i + 1 < count && (uintptr_t)at - (uintptr_t)parts[i].bytes >= parts[i].length) i++;
+    return parts[i].name;
+}
+
+/* No tensor of one part is in another. False after an error row. */
+static bool check_names(gp_import_state *state, const gp_import_part *parts, int count) {
+    gp_name_table table = {.count = 0};
+    uint32_t repeat = GP_NAME_NONE;
+    bool made = gp_name_table_make(&table, state->names.names, state->names.count);
+    if (made) repeat = gp_name_table_repeat(&table);
+    else gp_diagnose(state->faults, GP_CODE_OUT_OF_MEMORY, "");
+    gp_name_table_release(&table);
+    if (repeat != GP_NAME_NONE)
+        gp_diagnose(state->faults, GP_CODE_FILES_CONFLICT, part_of(parts, count, state->names.names[repeat].name));
+    return made && repeat == GP_NAME_NONE;
 }
 
 /* ---- Together ---------------------------------------------------------------------------------------------------- */
@@ -129,7 +157,7 @@ static bool is_plain(const char *type) {
 static void take_headers(gp_import_state *state) {
     gp_import *import = state->import;
     const gp_safetensors_type *most = NULL;
-    bool plain = import->quantization.method[0] == '\0';
+    bool plain = true;
     uint64_t elements = 0;
     for (int i = 0; i < state->headers.type_count; i++) {
         const gp_safetensors_type *type = &state->headers.types[i];
@@ -144,9 +172,11 @@ static void take_headers(gp_import_state *state) {
     import->tensors = state->headers.tensors;
     import->bytes = state->headers.bytes;
     if (plain) import->params = elements;
-    if (import->quantization.method[0] != '\0' || most == NULL) return;
+    bool packed = import->quantization.method[0] != '\0' && !plain;
+    if (packed || most == NULL) return;
     /* What is stored counts more than what the config says it is. */
     const char *format = gp_format_of_dtype(most->type);
+    import->quantization.method[0] = '\0';
     gp_text_copy(import->quantization.format, sizeof import->quantization.format, format, strlen(format));
     import->quantization.stated = true;
 }
@@ -164,8 +194,24 @@ static void take_index(gp_import_state *state) {
     if (import->bytes % width == 0) import->params = import->bytes / width;
 }
 
+/* Headers of all the files that the index names, by the count of their tensors. */
+static bool covers_index(const gp_import_state *state) {
+    return state->header_count > 0 && state->headers.tensors == state->index.tensors;
+}
+
+/* Headers are exact, what an index states need not be. */
+static void compare_index(gp_import_state *state) {
+    uint64_t held = state->headers.bytes, stated = state->index.bytes;
+    if (stated == 0 || stated == held) return;
+    gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_INDEX_DIFFERS, state->index_name);
+    gp_argue_number(row, "file_bytes", (double)held);
+    gp_argue_number(row, "stated_bytes", (double)stated);
+    gp_argue_number(row, "difference_bytes", (double)(held > stated ? held - stated : stated - held));
+}
+
 static bool put_together(gp_import_state *state, const gp_import_part *parts, int count) {
     gp_import *import = state->import;
+    if (state->header_count + state->gguf_count + state->tower_count > 1 && !check_names(state, parts, count)) return false;
     bool other = state->header_count > 0 || state->has_index;
     if (state->beside.method[0] != '\0' && import->quantization.method[0] == '\0') import->quantization = state->beside;
     if (state->gguf_count > 0 && (other || count > state->gguf_count + 1)) {
@@ -174,11 +220,12 @@ static bool put_together(gp_import_state *state, const gp_import_part *parts, in
     }
     if (import->kind == GP_IMPORT_GGUF) {
         if (!check_split(state, parts[0].name) || !gp_import_gguf_end(state, parts[0].name)) return false;
-    } else if (state->has_index) {
+    } else if (state->has_index && !covers_index(state)) {
         take_index(state);
     } else if (state->header_count > 0) {
         if (!check_header_split(state, parts, count)) return false;
         take_headers(state);
+        if (state->has_index) compare_index(state);
     }
     if (import->bytes > GP_EXACT_MAX || import->params > GP_EXACT_MAX) {
         gp_diagnose(state->faults, GP_CODE_NUMBER_TOO_LARGE, parts[0].name);
@@ -211,6 +258,7 @@ bool gp_import_read(gp_import_part *parts, int count, const char *name, gp_impor
     bool whole = read_files(state, parts, count), good = whole && put_together(state, parts, count);
     /* A config beside a faulty file: its faults are told with those of the file. */
     if (!whole && import->config != NULL && gp_has_errors(faults)) gp_import_count(state, parts[0].name);
+    gp_name_list_release(&state->names);
     free(state);
     return good && !gp_has_errors(faults);
 }

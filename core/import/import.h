@@ -11,6 +11,8 @@
 struct cJSON;
 
 #define GP_IMPORT_PARTS_MAX 512
+/* Most bytes of all parts together: the headers of the largest published models take a fifth of it. */
+#define GP_IMPORT_TOTAL_MAX (UINT64_C(64) << 20)
 
 typedef struct {
     const char *name;
@@ -67,8 +69,13 @@ typedef struct {
     gp_safetensors headers, index; /* sums of the files read so far */
     gp_quantization beside;        /* of a file of its own */
     const char *config_name;       /* of the part that is a config, NULL without one */
+    gp_name_list names;            /* of all tensors; owned */
+    char gguf_architecture[GP_TEXT_BYTES]; /* of the parts that name one */
+    uint64_t split_tensors;        /* that the parts of a split state for all of them, 0 = not told */
+    uint64_t part_tensors;         /* of the GGUF files that are no tower */
     bool has_index;
-    int header_count, gguf_count;
+    const char *index_name;        /* of the part that is an index, NULL without one */
+    int header_count, gguf_count, tower_count;
     int split_count;               /* parts that a split GGUF model has, 0 = not split */
     gp_import_contradiction contradiction;
     uint64_t blocks_stated;        /* of the metadata, 0 = not told */

@@ -72,6 +72,12 @@ static void add_tensors(gp_import_state *state, const gp_gguf *gguf) {
         import->bytes = gp_add(import->bytes, tensor->bytes);
     }
     import->tensors = gp_add(import->tensors, gguf->tensor_count);
+    for (uint64_t i = 0; i < gguf->tensor_count; i++) {
+        const gp_gguf_tensor *tensor = &gguf->tensors[i];
+        if (gp_name_list_add(&state->names, tensor->name, tensor->name_length)) continue;
+        gp_diagnose(state->faults, GP_CODE_OUT_OF_MEMORY, "");
+        return;
+    }
 }
 
 /* Beginnings of the keys that are not used, the first of them, once each: "tokenizer". */
@@ -108,8 +114,17 @@ static void note_split(gp_import_state *state, gp_import_file *file, const gp_gg
         conflict(state, file);
         return;
     }
+    uint64_t tensors = gp_gguf_whole(gp_gguf_find(gguf, "split.tensors.count"), 0, 0);
+    if (tensors > 0) state->split_tensors = tensors;
     state->split_count = (int)count;
     state->split_seen[number] = 1;
+}
+
+/* All parts that name an architecture name the same. */
+static void note_architecture(gp_import_state *state, gp_import_file *file, const char *architecture) {
+    char *known = state->gguf_architecture;
+    if (known[0] == '\0') gp_text_copy(known, sizeof state->gguf_architecture, architecture, strlen(architecture));
+    else if (strcmp(known, architecture) != 0) conflict(state, file);
 }
 
 /* "gguf:Q4_K_M", where the file names its mix. */
@@ -212,12 +227,15 @@ void gp_import_gguf(gp_import_state *state, gp_import_file *file) {
         bool tower = strcmp(architecture, "clip") == 0;
         bool describes = architecture[0] != '\0' && !tower;
         if (!tower) note_split(state, file, &gguf);
+        if (gp_file_good(file) && describes) note_architecture(state, file, architecture);
         if (gp_file_good(file)) add_tensors(state, &gguf);
         if (gp_file_good(file) && describes && state->import->config == NULL)
             take_structure(state, file, &gguf, architecture);
         if (gp_file_good(file) && !tower && state->import->config != NULL) compare(state, file, &gguf);
         if (describes) name_format(state->import, &gguf);
         state->gguf_count += !tower;
+        state->tower_count += tower;
+        if (!tower) state->part_tensors = gp_add(state->part_tensors, gguf.tensor_count);
         state->import->kind = GP_IMPORT_GGUF;
     }
     gp_gguf_release(&gguf);
@@ -255,11 +273,21 @@ static void warn_of_blocks(gp_import_state *state, const char *path) {
     gp_argue_number(row, "stated", (double)state->blocks_stated);
 }
 
+/* False after an error row: parts that do not hold what they state together; a tower is no part. */
+static bool check_tensor_count(gp_import_state *state, const char *path) {
+    if (state->split_tensors == 0 || state->part_tensors == state->split_tensors) return true;
+    gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_TENSOR_COUNT_DIFFERS, path);
+    gp_argue_number(row, "found", (double)state->part_tensors);
+    gp_argue_number(row, "stated", (double)state->split_tensors);
+    return false;
+}
+
 bool gp_import_gguf_end(gp_import_state *state, const char *path) {
     if (state->import->tensors == 0) {
         gp_diagnose(state->faults, GP_CODE_FILE_EMPTY, path);
         return false;
     }
+    if (!check_tensor_count(state, path)) return false;
     if (state->import->quantization.format[0] == '\0') name_by_types(state->import);
     warn_of_types(state, path);
     warn_of_blocks(state, path);

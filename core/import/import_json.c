@@ -190,6 +190,7 @@ static void take_tree(gp_import_state *state, gp_import_file *file, bool quantiz
 static void take_index(gp_import_state *state, gp_import_file *file, size_t start) {
     if (state->has_index) gp_file_fault(file, GP_CODE_FILES_CONFLICT, "");
     else state->has_index = gp_safetensors_read_index(file, start, &state->index);
+    state->index_name = file->name;
 }
 
 static void judge(gp_import_state *state, gp_import_file *file, size_t start, int sign) {

@@ -191,6 +191,38 @@ test("parts are told by their names, of five or six digits, and each counts once
   assert.deepEqual(missing(["model-00001-of-00002.safetensors", "model-00001-of-00002.safetensors"]), [["files_conflict", "model-00001-of-00002.safetensors", undefined]]);
 });
 
+const SMALL = { model_type: "llama", hidden_size: 64, intermediate_size: 128, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 256, torch_dtype: "bfloat16" };
+const SMALL_PARAMS = 106816;
+const weights = (name, dtype = "BF16") => { const made = makeSafetensors([{ name: "a", dtype, shape: [SMALL_PARAMS] }]); return file(name, made.header, made.size); };
+const small = (stated) => index({ metadata: { total_size: stated }, weight_map: { a: "model.safetensors" } });
+test("headers of all files count, not what an index states of them", () => {
+  const bytes = 2 * SMALL_PARAMS;
+  for (const stated of [2 * bytes, Math.round(1.09 * bytes), bytes]) {
+    const { import: found, warnings } = importFiles([config(SMALL), small(stated), weights("model.safetensors")]);
+    assert.deepEqual([found.kind, found.bytes, found.params], ["safetensors", bytes, SMALL_PARAMS]);
+    const told = stated === bytes ? [] : [["index_differs", { file_bytes: bytes, stated_bytes: stated, difference_bytes: stated - bytes }]];
+    assert.deepEqual(warnings.map(({ code, args }) => [code, args]), told);
+  }
+  const { planned } = both([config(SMALL), small(2 * bytes), weights("model.safetensors")]);
+  assert.match(said(planned), /but the index states/);
+});
+test("a tensor in two files is told, not counted twice", () => {
+  const fault = importFiles([config(SMALL), weights("model.safetensors"), weights("consolidated.safetensors")]).errors;
+  assert.deepEqual(fault.map(({ code, path }) => [code, path]), [["files_conflict", "consolidated.safetensors"]]);
+});
+test("weights that are stored in BF16 are, whatever the config says of them", () => {
+  for (const settings of [{ quant_method: "fp8" }, { quant_method: "bitsandbytes", load_in_4bit: true }]) {
+    const { import: found, job, warnings } = importFiles([config({ ...SMALL, quantization_config: settings }), weights("model.safetensors")]);
+    assert.deepEqual([found.bytes, found.params, found.format, warnings], [2 * SMALL_PARAMS, SMALL_PARAMS, "bf16", []]);
+    assert.equal(job.infer?.weights ?? "bf16", "bf16");
+  }
+});
+test("all files together are read up to 64 MiB", () => {
+  const text = `${" ".repeat(1000)}{"weight_map":{}}`.padEnd(20 * 2 ** 20), many = Array.from({ length: 40 }, (_, i) => file(`m${i}.json`, text));
+  const { errors } = importFiles(many);
+  assert.deepEqual(errors.map(({ code, path, args }) => [code, path, args]).at(-1), ["file_header_too_long", "m3.json", { max_bytes: 2 ** 26 }]);
+});
+
 test("UTF-16 is told, and a byte order mark of UTF-8 is let pass", () => {
   const text = JSON.stringify(LLAMA), little = Buffer.from(text, "utf16le");
   for (const bytes of [little, Buffer.from(little).swap16(), Buffer.concat([Buffer.from([0xff, 0xfe]), little])]) {

@@ -105,6 +105,22 @@ test("a split model is the sum of its parts, and missing ones are told", () => {
   assert.deepEqual(codes(importFiles([parts[0], parts[0], parts[1]])), ["files_conflict"]);
 });
 
+test("parts of another model, or that do not hold what they state together, are refused", () => {
+  const part = (number, tensors, more = {}) => {
+    const { header, size } = makeGguf({ metadata: { "split.no": number, "split.count": 2, "split.tensors.count": 21, ...more }, tensors });
+    return file(`own-0000${number + 1}-of-00002.gguf`, header, size);
+  };
+  const { metadata, tensors } = llama({ layers: 2 });
+  assert.equal(tensors.length, 21);
+  const first = part(0, tensors.slice(0, 10), metadata), rest = tensors.slice(10);
+  assert.equal(importFiles([first, part(1, rest)]).import.tensors, 21);
+  const said = (report) => report.errors.map(({ code, path, args }) => [code, path, args]);
+  const second = "own-00002-of-00002.gguf";
+  assert.deepEqual(said(importFiles([first, part(1, rest.slice(1))])), [["tensor_count_differs", "own-00001-of-00002.gguf", { found: 20, stated: 21 }]]);
+  assert.deepEqual(said(importFiles([first, part(1, rest, { "general.architecture": "qwen2" })])), [["files_conflict", second, {}]]);
+  assert.deepEqual(said(importFiles([first, part(1, [...rest.slice(1), tensors[3]])])), [["files_conflict", second, {}]]);
+});
+
 /** Numbers of the metadata that no model has: what is refused, in its place, and by both commands alike. */
 const MOST = 2 ** 31;
 const ranged = (given, min = 0) => ["out_of_range", { value: given, min, max: MOST }];

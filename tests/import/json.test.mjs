@@ -82,6 +82,8 @@ const DAMAGED = {
   "an entry that is a number": [(h) => { h["a.weight"] = 5; return h; }, "tensor_entry"],
   "a name twice": [(h) => JSON.stringify(h).replace('"b.weight"', '"a.weight"'), "repeated_tensor"],
   "a header that is no JSON": [() => "{\"a\":", "json"],
+  "metadata that is a list": [(header) => ({ ...header, __metadata__: [1, 2] }), "metadata"],
+  "metadata that holds a number": [(header) => ({ ...header, __metadata__: { format: 1 } }), "metadata"],
   "nesting without end": [() => `{"a":${"[".repeat(5000)}`, "json"],
 };
 for (const [name, [change, damage]] of Object.entries(DAMAGED)) {
