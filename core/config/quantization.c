@@ -6,6 +6,7 @@
 
 #include "cJSON.h"
 #include "config/config_reader.h"
+#include "config/quantization_skips.h"
 #include "formats/format.h"
 #include "base/text.h"
 
@@ -133,6 +134,7 @@ static void read_groups(gp_config_reader *settings, gp_quantization *to) {
     gp_config_reader group = group_with_weights(&groups, paths[1]);
     if (group.object == NULL) return;
     gp_config_reader weights = gp_config_inside(&group, "weights", paths[2]);
+    gp_quantization_targets(gp_config_item(&group, "targets"), to);
     const char *format = text_of(&group, "format");
     if (format[0] == '\0') format = text_of(settings, "format");
     double bits = gp_config_number(&weights, "num_bits", 1, BITS_MAX, 8), size = group_of(&weights);
@@ -215,6 +217,13 @@ static void read_mlx(gp_config_reader *settings, double bits, double group, gp_q
     gp_text_copy(to->method, sizeof to->method, "mlx", 3);
     if (mode[0] != '\0' && strcmp(mode, "affine") != 0) gp_text_join(to->format, sizeof to->format, "mlx:", mode);
     else snprintf(to->format, sizeof to->format, "mlx:q%.4g-g%.4g", bits, group > 0 ? group : 64);
+    /* Layers with settings of their own stand beside these, by their names. */
+    const cJSON *member = NULL;
+    cJSON_ArrayForEach(member, settings->object) {
+        if (!cJSON_IsObject(member)) continue;
+        several(settings, member->string, to->format);
+        break;
+    }
     /* MLX itself writes its group; bits alone might be of any method. */
     if (group == GROUP_ABSENT && mode[0] == '\0') not_told(settings, settings->path, to->format);
 }
@@ -327,6 +336,25 @@ static bool says_otherwise(const gp_config_reader *outer) {
     return first != NULL && cJSON_IsObject(second) && !cJSON_Compare(first, second, true);
 }
 
+/* Layers of the model, 0 when the config does not say. */
+static int64_t layers_of(const gp_config_reader *outer) {
+    const char *key = "num_hidden_layers";
+    const cJSON *layers = gp_config_item(outer, key);
+    for (int i = 0; i < INNER_COUNT && layers == NULL; i++)
+        layers = cJSON_GetObjectItemCaseSensitive(gp_config_item(outer, inner[i]), key);
+    bool known = cJSON_IsNumber(layers) && layers->valuedouble >= 1 && layers->valuedouble <= GP_DIMENSION_MAX;
+    return known ? (int64_t)layers->valuedouble : 0;
+}
+
+bool gp_quantization_packs_experts(const gp_quantization *stored, const gp_shape *shape) {
+    unsigned beside = GP_SKIPS_ATTENTION | (shape->experts.shared_ffn > 0 ? GP_SKIPS_SHARED : 0);
+    for (int i = 0; i < shape->kind_count || i == 0; i++) {
+        gp_feed_forward block = shape->kinds[i].feed_forward;
+        if (block == GP_FFN_DENSE || block == GP_FFN_MOE_BESIDE_DENSE) beside |= GP_SKIPS_DENSE;
+    }
+    return shape->experts.count > 0 && (stored->skips & (beside | GP_SKIPS_OTHER)) == beside;
+}
+
 void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnostics *faults) {
     char paths[3][GP_PATH_BYTES];
     gp_config_reader outer = {config, "", faults, true, false}, settings;
@@ -338,6 +366,8 @@ void gp_quantization_read(const cJSON *config, gp_quantization *to, gp_diagnosti
         bool told = settings.object == NULL || read_settings(&settings, to) || gp_has_errors(faults);
         if (told) {
             read_experts(&outer, to);
+            gp_text_copy(to->path, sizeof to->path, settings.path, strlen(settings.path));
+            if (settings.object != NULL) gp_quantization_skips(&settings, layers_of(&outer), to);
             if (says_otherwise(&outer)) several(&outer, "quantization", to->format);
             return;
         }

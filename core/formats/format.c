@@ -120,9 +120,7 @@ static int find_mix(const char *name) {
     return gp_name_find(&gp_data_format_names, key);
 }
 
-const gp_format *gp_format_find(const char *name, gp_format *scratch) {
-    char key[GP_KEY_BYTES];
-    gp_key_of_format(name, GP_KEY_NAME, key);
+static const gp_format *find_key(char *key, gp_format *scratch) {
     static const gp_format exl2 = {"exl2", 0, 16, 0, false, false, 0};
     static const gp_format exl3 = {"exl3", 0, 16, 0, false, false, 0};
     if (strncmp(key, "exl2:", 5) == 0) return exl(key + 5, 2, &exl2, scratch);
@@ -134,6 +132,26 @@ const gp_format *gp_format_find(const char *name, gp_format *scratch) {
     if (row >= 0) return &gp_data_formats[row];
     if (strncmp(key, "fp8-b", 5) == 0) return blocks(key + 5, scratch);
     return grouped(key, scratch);
+}
+
+/* "…-experts": a format whose bits are those of the routed experts alone. */
+static const gp_format *of_experts(char *key, gp_format *scratch) {
+    const char *tail = "-experts";
+    size_t length = strlen(key), rest = strlen(tail);
+    if (length <= rest || strcmp(key + length - rest, tail) != 0) return NULL;
+    key[length - rest] = '\0';
+    const gp_format *format = find_key(key, scratch);
+    if (format == NULL || format->whole_model || format->linear_bits >= 16) return NULL;
+    if (format != scratch) *scratch = *format;
+    scratch->experts_only = true;
+    return scratch;
+}
+
+const gp_format *gp_format_find(const char *name, gp_format *scratch) {
+    char key[GP_KEY_BYTES];
+    gp_key_of_format(name, GP_KEY_NAME, key);
+    const gp_format *format = find_key(key, scratch);
+    return format != NULL ? format : of_experts(key, scratch);
 }
 
 const char *gp_format_nearest(const char *name) {

@@ -18,7 +18,8 @@ typedef struct {
 /* Format of a name (case-insensitive, known aliases), or NULL. "gguf:<mix>" (also repacked, "gguf:Q4_0_R8", and by
  * the mix's name alone, "Q4_K_M", unless that is a format of its own),
  * "exl2:<bits>", "exl3:<bits>", "mlx:q<bits>-g<group>", "mlx:mxfp4", "gptq4-g<group>", "gptq4-channel" (so also awq4,
- * w4a16 and int4, of 2, 3, 4 or 8 bits) and "fp8-b<rows>x<columns>" name families; `scratch` receives a row for those that
+ * w4a16 and int4, of 2, 3, 4 or 8 bits) and "fp8-b<rows>x<columns>" name families, and "<format>-experts" is one that packs
+ * the routed experts alone; `scratch` receives a row for those that
  * are not in the table (named by the family) and must outlive the result. */
 const gp_format *gp_format_find(const char *name, gp_format *scratch);
 /* Nearest known name for an unknown one, or "". */

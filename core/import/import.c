@@ -214,6 +214,7 @@ static bool put_together(gp_import_state *state, const gp_import_part *parts, in
     if (state->header_count + state->gguf_count + state->tower_count > 1 && !check_names(state, parts, count)) return false;
     bool other = state->header_count > 0 || state->has_index;
     if (state->beside.method[0] != '\0' && import->quantization.method[0] == '\0') import->quantization = state->beside;
+    else state->beside_name = NULL;
     if (state->gguf_count > 0 && (other || count > state->gguf_count + 1)) {
         gp_diagnose(state->faults, GP_CODE_FILES_CONFLICT, parts[count - 1].name);
         return false;

@@ -68,6 +68,7 @@ typedef struct {
     gp_diagnostics *faults;
     gp_safetensors headers, index; /* sums of the files read so far */
     gp_quantization beside;        /* of a file of its own */
+    const char *beside_name;       /* of that file where its settings count, NULL otherwise */
     const char *config_name;       /* of the part that is a config, NULL without one */
     gp_name_list names;            /* of all tensors; owned */
     char gguf_architecture[GP_TEXT_BYTES]; /* of the parts that name one */

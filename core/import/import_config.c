@@ -66,6 +66,31 @@ static void compare(gp_import_state *state, gp_model *model, const char *path) {
     model->stated_params = 0;
 }
 
+/* What the settings leave in 16 bits, where no file tells the bytes: experts alone are a format of their own, anything else
+ * counts as packed. */
+static void take_skips(gp_import_state *state, const gp_model *model) {
+    gp_format scratch;
+    gp_quantization *stored = &state->import->quantization;
+    const gp_format *format = gp_format_find(stored->format, &scratch);
+    bool packed = format != NULL && !(format->experts_only && model->shape.experts.count > 0);
+    if (stored->skips == 0 || !packed) return;
+    char label[GP_METHOD_BYTES];
+    gp_text_join(label, sizeof label, stored->format, "-experts");
+    format = gp_format_find(label, &scratch);
+    if (format != NULL && gp_quantization_packs_experts(stored, &model->shape)) {
+        const char *name = format != &scratch ? format->name : label;
+        gp_text_copy(stored->format, sizeof stored->format, name, strlen(name));
+    } else if (state->import->bytes == 0) {
+        char key[GP_PATH_BYTES], path[GP_PATH_BYTES];
+        gp_text_join(key, sizeof key, stored->path, ".");
+        gp_text_join(path, sizeof path, key, stored->skips_key);
+        gp_diagnostic *row = gp_diagnose(state->faults, GP_CODE_MODULES_UNPACKED, "");
+        gp_file_path(state->beside_name != NULL ? state->beside_name : state->config_name, path, row->path);
+        gp_argue_text(row, "what", stored->skips_key);
+        gp_argue_text(row, "value", stored->skips_example);
+    }
+}
+
 static bool count_params(gp_import_state *state, gp_model *model, const char *path) {
     gp_import *import = state->import;
     gp_model_count(NULL, model);
@@ -79,6 +104,7 @@ static bool count_params(gp_import_state *state, gp_model *model, const char *pa
                      strlen(model->shape.model_type));
     if (!model->shape.mtp_counted) import->prediction_params = model->mtp_params;
     model->stated_params = (double)import->params;
+    take_skips(state, model);
     compare(state, model, path);
     gp_model_warn(model, state->faults);
     return true;

@@ -143,6 +143,7 @@ static void take_quantization(gp_import_state *state, gp_import_file *file, cons
     cJSON *tree = cJSON_ParseWithLength(text, length);
     if (tree == NULL) gp_file_fault(file, GP_CODE_OUT_OF_MEMORY, "");
     else read_quantization(file, tree, &state->beside);
+    state->beside_name = file->name;
     cJSON_Delete(tree);
 }
 

@@ -190,9 +190,9 @@ for (const [settings, bits] of Object.entries(BITS)) {
   });
 }
 
-const group = (num_bits, more) => ({ targets: ["Linear"], weights: { num_bits, type: "int", group_size: 128 }, ...more });
+const numbered = (num_bits, more) => ({ targets: ["Linear"], weights: { num_bits, type: "int", group_size: 128 }, ...more });
 const MIXED = [
-  ["quantization_config.config_groups", "w4a16", { quantization_config: { quant_method: "compressed-tensors", config_groups: { a: group(4), b: group(8) } } }],
+  ["quantization_config.config_groups", "w4a16", { quantization_config: { quant_method: "compressed-tensors", config_groups: { a: numbered(4), b: numbered(8) } } }],
   ["quantization_config.load_in_8bit", "nf4", { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true, load_in_8bit: true } }],
   ["quantization", "gptq4", { quantization_config: { quant_method: "gptq", bits: 4, group_size: 128 }, quantization: { bits: 8, group_size: 64 } }],
 ];
@@ -203,6 +203,49 @@ for (const [what, taken, more] of MIXED) {
     assert.equal(report.import.format, taken);
   });
 }
+const moe = dims(64, 128, 2, 4, 2, 1000, { model_type: "qwen3_moe", head_dim: 16, num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 32, decoder_sparse_step: 1, mlp_only_layers: [] });
+const attention = "re:.*self_attn.*", dense = "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", shared = "re:.*shared_experts.*";
+const packs = (list, targets = ["Linear"]) => ({ quantization_config: { quant_method: "compressed-tensors", format: "pack-quantized", ignore: list,
+  config_groups: { a: { targets, weights: { num_bits: 4, type: "int", group_size: 32, symmetric: true } } } } });
+const each = (names) => [0, 1].flatMap((layer) => names.map((name) => `model.layers.${layer}.self_attn.${name}`));
+/** What is packed where some modules are not, and the first name in the list that this depends on where formats cannot tell. */
+const SKIPS = [
+  ["head and router alone", moe, packs(["lm_head", "re:.*mlp.gate$"]), "w4a16-g32"],
+  ["attention", moe, packs(["lm_head", attention]), "int4-experts"],
+  ["attention by its layers", moe, packs(["lm_head", ...each(["q_proj", "k_proj", "v_proj", "o_proj"])]), "int4-experts"],
+  ["experts as targets", moe, packs([], ["re:.*mlp.experts.*"]), "int4-experts"],
+  ["half of the attention", moe, packs(each(["k_proj", "o_proj"])), "w4a16-g32", "model.layers.0.self_attn.k_proj"],
+  ["attention of one layer", moe, packs(["model.layers.0.self_attn"]), "w4a16-g32", "model.layers.0.self_attn"],
+  ["several names in a pattern", moe, packs(["re:.*(lm_head|mlp).*"]), "w4a16-g32", "re:.*(lm_head|mlp).*"],
+  ["all but the routed experts", deepseek, packs(["lm_head", attention, shared, dense]), "int4-experts"],
+  ["all but the routed and shared experts", deepseek, packs([attention, dense]), "w4a16-g32", attention],
+  ["experts too", deepseek, packs([attention, shared, dense, "re:.*experts.0.*"]), "w4a16-g32", attention],
+  ["attention of a dense model", llama, packs([attention]), "w4a16-g32", attention],
+  ["one matrix as target", llama, packs([], ["re:.*down_proj"]), "w4a16-g32", "re:.*down_proj"],
+];
+for (const [what, model, more, format, warned] of SKIPS) {
+  test(`not packed: ${what}`, () => {
+    const report = imported({ ...model, ...more });
+    assert.deepEqual(report.errors, []);
+    assert.deepEqual(report.warnings.map(({ code, args }) => [code, args.value]), warned === undefined ? [] : [["modules_unpacked", warned]]);
+    assert.equal(report.import.format, format);
+  });
+}
+for (const key of ["modules_to_not_convert", "exclude_modules", "llm_int8_skip_modules"]) {
+  test(`${key} is read`, () => {
+    const report = imported({ ...llama, quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true, [key]: ["lm_head", "mlp"] } });
+    assert.deepEqual(report.warnings.map(({ code, path, args }) => [code, path, args]), [["modules_unpacked", `config.json: quantization_config.${key}`, { what: key, value: "mlp" }]]);
+  });
+}
+test("experts alone: 4.5 bits for them, 16 for all else", () => {
+  const report = imported({ ...moe, ...packs([attention]) }), [plan] = planAll([{ ...report.job, task: "infer", hardware: { gpu: "H100" } }]);
+  const experts = 2 * 4 * 3 * 64 * 32, bytes = experts * 4.5 / 8 + (report.import.computed_params - experts) * 2;
+  assert.equal(plan.memory.stages[0].items.find(({ id }) => id === "weights").bytes, bytes);
+});
+test("layers with settings of their own are told", () => {
+  const report = imported({ ...llama, quantization: { group_size: 64, bits: 4, "model.layers.0.mlp.down_proj": { group_size: 64, bits: 8 } } });
+  assert.deepEqual(report.warnings.map(({ code, args }) => [code, args.value]), [["formats_mixed", "mlx:q4-g64"]]);
+});
 test("bits alone are of no method that is named", () => {
   const report = imported({ ...llama, quantization_config: { bits: 4 } });
   assert.deepEqual(report.warnings.map(({ code, args }) => [code, args.value]), [["format_not_told", "mlx:q4-g64"]]);

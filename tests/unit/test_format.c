@@ -102,6 +102,21 @@ static void names_are_read_leniently(void **state) {
     assert_ptr_not_equal(find("bf16"), find("gguf:BF16"));
 }
 
+static void a_format_may_pack_the_experts_alone(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double bits;
+    } rows[] = {{"fp8-experts", 8}, {"nvfp4-experts", 4.5}, {"w4a16-experts", 4.125}, {"gptq4-g32-experts", 4.625}, {"int4-experts", 4.5}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_true(find(rows[i].name)->experts_only);
+        assert_true(find(rows[i].name)->linear_bits == rows[i].bits);
+        assert_true(find(rows[i].name)->other_bits == 16);
+    }
+    assert_false(find("w4a16-g32")->experts_only);
+    assert_ptr_equal(find("w4a16-g32-experts"), find("int4-experts"));
+}
+
 static void other_names_are_unknown(void **state) {
     (void)state;
     static const char *const names[] = {"",          "bf17",       "gguf:",     "gguf:Q9_K",   "exl2:",  "exl2:4.0x",
@@ -113,6 +128,9 @@ static void other_names_are_unknown(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (gp_format_find(names[i], &scratch) != NULL) fail_msg("\"%s\" is known", names[i]);
     }
+    assert_null(gp_format_find("gguf:Q4_K_M-experts", &scratch));
+    assert_null(gp_format_find("bf16-experts", &scratch));
+    assert_null(gp_format_find("-experts", &scratch));
     assert_string_equal(gp_format_nearest("nf4-qd"), "nf4-dq");
     assert_string_equal(gp_format_nearest("gguf:Q4_M_K"), "gguf:Q4_K_M");
     assert_string_equal(gp_format_nearest("something else"), "");
@@ -139,6 +157,7 @@ int main(void) {
         cmocka_unit_test(bits_follow_from_the_blocks),
         cmocka_unit_test(gguf_mixes_have_the_bits_of_their_base_type),
         cmocka_unit_test(names_are_read_leniently),
+        cmocka_unit_test(a_format_may_pack_the_experts_alone),
         cmocka_unit_test(other_names_are_unknown),
         cmocka_unit_test(kv_formats_have_their_bits),
     };
