@@ -44,7 +44,7 @@ bool gp_json_element(gp_json_cursor *cursor) {
 static void skip_text(gp_json_cursor *cursor) {
     const char *at = cursor->at + 1, *end = cursor->end;
     while (at < end) {
-        at += gp_json_letters(at, (size_t)(end - at));
+        if (*at != '\\') at += gp_json_letters(at, (size_t)(end - at));
         if (at == end || *at == '"') break;
         at += *at == '\\' && end - at > 1 ? 2 : 1;
     }

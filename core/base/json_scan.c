@@ -106,7 +106,8 @@ static bool skip_escape(scanner *on) {
 static bool skip_string(scanner *on) {
     on->at++;
     for (;;) {
-        on->at += gp_json_letters(on->text + on->at, on->length - on->at);
+        /* One escape often follows another. */
+        if (peek(on, 0) != '\\') on->at += gp_json_letters(on->text + on->at, on->length - on->at);
         if (on->at == on->length) return false;
         char letter = on->text[on->at];
         if (letter == '"') break;
