@@ -228,6 +228,13 @@ static void read_mlx(gp_config_reader *settings, double bits, double group, gp_q
     if (group == GROUP_ABSENT && mode[0] == '\0') not_told(settings, settings->path, to->format);
 }
 
+/* A packed output matrix, which no format here counts: GPTQ's "lm_head", and ExLlama's "head_bits". */
+static void check_head(gp_config_reader *settings) {
+    const char *key = gp_config_switch(settings, "lm_head", false) ? "lm_head" : "head_bits";
+    bool packed = strcmp(key, "lm_head") == 0 || bits_of(settings, key) > 0;
+    if (packed && settings->usable) gp_argue_text(gp_config_note(settings, GP_CODE_HEAD_UNPACKED, key), "what", key);
+}
+
 /* ExLlama's methods take any average, MLX states only bits and group. */
 static void read_method(gp_config_reader *settings, const char *method, const char *algorithm, gp_quantization *to) {
     double bits = bits_of(settings, gp_config_item(settings, "w_bit") != NULL ? "w_bit" : "bits");
@@ -237,6 +244,7 @@ static void read_method(gp_config_reader *settings, const char *method, const ch
     gp_text_copy(to->method, sizeof to->method, name, strlen(name));
     to->bits = bits;
     if (gptq || average) require(settings, "bits");
+    if (gptq || average) check_head(settings);
     if (gptq || holds(method, "auto-round")) {
         read_zero_points(bits, group, "gptq", to);
     } else if (strcmp(method, "awq") == 0) {

@@ -129,6 +129,9 @@ bool gp_import_count(gp_import_state *state, const char *path) {
 void gp_import_check_format(gp_import_state *state, const char *path) {
     gp_format scratch;
     gp_quantization *stored = &state->import->quantization;
+    /* vLLM's dtype "auto" is FP16 for FP32 checkpoints (docs.vllm.ai, engine arguments). */
+    bool halved = state->import->kind != GP_IMPORT_GGUF && strcmp(stored->format, "fp32") == 0;
+    if (halved) gp_argue_text(gp_diagnose(state->faults, GP_CODE_LOADED_IN_HALF, path), "value", "fp16");
     bool known = stored->format[0] != '\0' && gp_format_find(stored->format, &scratch) != NULL;
     bool told = strncmp(stored->format, "gguf:type ", 10) == 0;
     if (known || told) return;

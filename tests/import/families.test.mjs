@@ -150,7 +150,7 @@ const FORMATS = [
   ["nvfp4", { quantization_config: { quant_method: "modelopt", quant_algo: "NVFP4" } }],
   ["nvfp4", { quantization_config: { producer: { name: "modelopt" }, quantization: { quant_algo: "NVFP4", group_size: 16 } } }],
   ["int4-g64", { quantization_config: { quant_method: "hqq", quant_config: { weight_quant_params: { nbits: 4, group_size: 64 } } } }],
-  ["exl2:4.25", { quantization_config: { quant_method: "exl2", bits: 4.25, head_bits: 6 } }],
+  ["exl2:4.25", { quantization_config: { quant_method: "exl2", bits: 4.25 } }],
   ["mlx:q4-g64", { quantization: { group_size: 64, bits: 4 } }],
   ["w4a16", { quantization_config: { quant_method: "torchao", quant_type: "int4_weight_only", quant_type_kwargs: { group_size: 128 } } }],
   ["w4a16", { quantization_config: { quant_method: "torchao", quant_type: { default: { _type: "Int4WeightOnlyConfig", _data: { group_size: 128 } } } } }],
@@ -245,6 +245,16 @@ test("experts alone: 4.5 bits for them, 16 for all else", () => {
 test("layers with settings of their own are told", () => {
   const report = imported({ ...llama, quantization: { group_size: 64, bits: 4, "model.layers.0.mlp.down_proj": { group_size: 64, bits: 8 } } });
   assert.deepEqual(report.warnings.map(({ code, args }) => [code, args.value]), [["formats_mixed", "mlx:q4-g64"]]);
+});
+for (const [key, settings] of [["head_bits", { quant_method: "exl2", bits: 4.25, head_bits: 6 }], ["lm_head", { quant_method: "gptq", bits: 4, group_size: 128, lm_head: true }]]) {
+  test(`a packed output matrix is told: ${key}`, () => {
+    const { warnings } = imported({ ...llama, quantization_config: settings });
+    assert.deepEqual(warnings.map(({ code, path }) => [code, path]), [["head_unpacked", `config.json: quantization_config.${key}`]]);
+  });
+}
+test("weights of 32 bits are counted so, and what vLLM makes of them is told", () => {
+  const report = imported({ ...llama, torch_dtype: "float32" });
+  assert.deepEqual([report.warnings.map(({ code, args }) => [code, args]), report.job.infer.weights], [[["loaded_in_half", { value: "fp16" }]], "fp32"]);
 });
 test("bits alone are of no method that is named", () => {
   const report = imported({ ...llama, quantization_config: { bits: 4 } });
