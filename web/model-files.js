@@ -33,6 +33,7 @@ export function textSource(name, text) {
  * @returns {Promise<ImportReport>}
  */
 export async function importModel(engine, sources, name) {
+  /** @type {number[]} */
   const wanted = sources.map(() => (sources.length > FILES_MAX ? 0 : FIRST_BYTES));
   for (;;) {
     const files = await Promise.all(sources.map((source, index) => source.read(wanted[index])));

@@ -152,14 +152,14 @@ static void tabulate(gp_import_file *file, gp_name *names, uint64_t count, const
 }
 
 static void tabulate_keys(gp_import_file *file, gp_gguf *gguf) {
-    gp_name *names = malloc(((size_t)gguf->entry_count + 1) * sizeof *names);
+    gp_name *names = calloc((size_t)gguf->entry_count + 1, sizeof *names);
     for (uint32_t i = 0; i < gguf->entry_count && names != NULL; i++)
         names[i] = gp_name_of(gguf->entries[i].key, gguf->entries[i].key_length, i);
     tabulate(file, names, gguf->entry_count, "repeated_key", &gguf->keys);
 }
 
 static void tabulate_tensors(gp_import_file *file, gp_gguf *gguf) {
-    gp_name *names = malloc(((size_t)gguf->tensor_count + 1) * sizeof *names);
+    gp_name *names = calloc((size_t)gguf->tensor_count + 1, sizeof *names);
     for (uint32_t i = 0; i < gguf->tensor_count && names != NULL; i++)
         names[i] = gp_name_of(gguf->tensors[i].name, gguf->tensors[i].name_length, i);
     tabulate(file, names, gguf->tensor_count, "repeated_tensor", &gguf->names);

@@ -186,7 +186,7 @@ static void read_entries(gp_import_file *file, gp_json_cursor *cursor, gp_safete
     const uint32_t first = names->count;
     uint64_t most = (uint64_t)(cursor->end - cursor->at) / least_entry_bytes + 1, count = 0;
     if (most > GP_IMPORT_ENTRIES_MAX) most = GP_IMPORT_ENTRIES_MAX;
-    tensor_place *places = malloc((size_t)most * sizeof *places);
+    tensor_place *places = calloc((size_t)most, sizeof *places);
     if (places == NULL) {
         file->faulty = true;
         gp_diagnose(file->faults, GP_CODE_OUT_OF_MEMORY, file->name);
