@@ -243,8 +243,10 @@ static void read_method(gp_config_reader *settings, const char *method, const ch
     const char *name = method[0] != '\0' ? method : algorithm;
     gp_text_copy(to->method, sizeof to->method, name, strlen(name));
     to->bits = bits;
-    if (gptq || average) require(settings, "bits");
-    if (gptq || average) check_head(settings);
+    if (gptq || average) {
+        require(settings, "bits");
+        check_head(settings);
+    }
     if (gptq || holds(method, "auto-round")) {
         read_zero_points(bits, group, "gptq", to);
     } else if (strcmp(method, "awq") == 0) {

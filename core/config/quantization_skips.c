@@ -61,7 +61,8 @@ static int kind_of(const char *text, int *ways) {
 static int64_t layer_of(const char *text) {
     const char *at = strstr(text, "layers");
     if (at == NULL) return -1;
-    for (at += strlen("layers"); *at == '.' || *at == '\\'; at++) continue;
+    at += strlen("layers");
+    while (*at == '.' || *at == '\\') at++;
     if (!gp_is_digit(*at)) return -1;
     int64_t layer = 0;
     for (int digits = 0; gp_is_digit(*at) && digits < DIGITS_MAX; at++, digits++) layer = 10 * layer + (*at - '0');
@@ -83,9 +84,11 @@ static bool take_module(seen_modules *seen, const char *text) {
 
 static bool is_complete(const seen_modules *seen, int kind) {
     int64_t layers = seen->layers < LAYERS_MAX ? seen->layers : LAYERS_MAX;
-    bool complete = layers > 0;
-    for (int64_t i = 0; i < layers; i++) complete = complete && (seen->ways[kind][i] | seen->ways_of_all[kind]) == WHOLE;
-    return complete || seen->ways_of_all[kind] == WHOLE;
+    if (seen->ways_of_all[kind] == WHOLE) return true;
+    for (int64_t i = 0; i < layers; i++) {
+        if ((seen->ways[kind][i] | seen->ways_of_all[kind]) != WHOLE) return false;
+    }
+    return layers > 0;
 }
 
 static void set_example(gp_quantization *to, const char *key, const char *text) {
