@@ -290,6 +290,7 @@ bool gp_config_read(const cJSON *config, const char *path, gp_shape *shape, gp_d
     const gp_family *family = find_family(&reader);
     if (family == NULL) return false;
     read_family(&reader, family, shape);
+    gp_config_architecture(&reader, family, shape);
     gp_config_towers(&reader, shape);
     return reader.usable;
 }

@@ -78,6 +78,11 @@ gp_family_rule *gp_rule_of(const gp_family *family);
 /* Sets the structure (norms, biases, gating, tying; no dimension) of a family. */
 void gp_family_structure(const gp_family *family, gp_shape *shape);
 
+/* What the first of `architectures` says beside the model_type: no head of a language model for a classifier or for the
+ * bare model, whose head is then left out of `shape` (HEAD_ABSENT), or another family than `family`, where the two differ
+ * in structure (FAMILY_DIFFERS). */
+void gp_config_architecture(gp_config_reader *reader, const gp_family *family, gp_shape *shape);
+
 /* Vision and audio towers beside the language model at `reader`. */
 void gp_config_towers(gp_config_reader *reader, gp_shape *shape);
 

@@ -31,6 +31,12 @@ gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const cha
     return gp_config_note(reader, code, key);
 }
 
+gp_diagnostic *gp_config_warn(gp_config_reader *reader, gp_code code, const char *key) {
+    char path[GP_PATH_BYTES];
+    path_of(reader, key, path);
+    return gp_diagnose(reader->diagnostics, code, path);
+}
+
 void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char *expected) {
     gp_argue_text(gp_config_fault(reader, GP_CODE_WRONG_TYPE, key), "expected", expected);
 }

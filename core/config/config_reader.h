@@ -52,6 +52,8 @@ void gp_config_wrong_type(gp_config_reader *reader, const char *key, const char 
 gp_diagnostic *gp_config_fault(gp_config_reader *reader, gp_code code, const char *key);
 /* Row about a value at `key` that is no fault. */
 gp_diagnostic *gp_config_note(const gp_config_reader *reader, gp_code code, const char *key);
+/* Row for a warning at `key`. */
+gp_diagnostic *gp_config_warn(gp_config_reader *reader, gp_code code, const char *key);
 /* Records that this version does not know `feature` (UNSUPPORTED_ARCHITECTURE at the key, or at the object for ""). */
 void gp_config_unsupported(gp_config_reader *reader, const char *key, const char *feature);
 

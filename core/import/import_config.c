@@ -116,8 +116,9 @@ bool gp_import_count(gp_import_state *state, const char *path) {
     bool good = model != NULL && faults != NULL;
     if (good) {
         gp_diagnostics_clear(faults);
-        good = gp_config_read(state->import->config, "", &model->shape, faults) ? count_params(state, model, path)
-                                                                                : refuse(state, faults, path);
+        bool usable = gp_config_read(state->import->config, "", &model->shape, faults);
+        if (usable && state->config_name != NULL) gp_import_pass_on(faults, state->config_name, state->faults);
+        good = usable ? count_params(state, model, path) : refuse(state, faults, path);
     } else {
         gp_diagnose(state->faults, GP_CODE_OUT_OF_MEMORY, "");
     }

@@ -101,3 +101,21 @@ test("a model whose weights are beyond 2^53 bytes is told at the model", () => {
   const path = (hidden) => planAll([{ task: "infer", hardware: { gpu: "H100" }, model: { config: config(hidden) } }])[0].errors.map((row) => `${row.code} ${row.path}`);
   for (const hidden of [4096 * 7000, 2 ** 31]) assert.deepEqual(path(hidden), ["number_too_large model"]);
 });
+
+test("a classifier and the bare model have no head of a language model", () => {
+  const llama = { model_type: "llama", vocab_size: 128256, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, num_attention_heads: 32, num_key_value_heads: 8 };
+  const of = (name, more) => { const { import: { computed_params }, warnings } = imported({ ...llama, architectures: [name], ...more }); return [computed_params, warnings.map(({ code }) => code)]; };
+  assert.deepEqual(of("LlamaForCausalLM"), [8030261248, []]);
+  for (const name of ["LlamaForSequenceClassification", "LlamaForTokenClassification", "LlamaModel"]) assert.deepEqual(of(name), [7504924672, ["head_absent"]]);
+  assert.deepEqual(of("LlamaModel", { tie_word_embeddings: true }), [7504924672, []]);
+  assert.deepEqual(of("GPT2LMHeadModel")[0], 8030261248);
+  const [plan] = planAll([{ task: "infer", hardware: { gpu: "H100" }, model: { config: { ...llama, architectures: ["LlamaModel"] } } }]);
+  assert.deepEqual(plan.warnings.filter(({ code }) => code === "head_absent").map(({ path, args }) => [path, args.value]), [["model.config.architectures", "LlamaModel"]]);
+});
+
+test("an architecture of another structure than the model_type is told", () => {
+  const codes = (model_type, name) => imported({ ...mistral, model_type, architectures: [name] }).warnings.map(({ code }) => code);
+  assert.deepEqual(codes("llama", "MistralForCausalLM"), ["family_differs"]);
+  assert.deepEqual(codes("llama", "LlamaForCausalLM"), []);
+  assert.deepEqual(imported({ ...v3, model_type: "kimi_k2", architectures: ["DeepseekV3ForCausalLM"] }).warnings, []);
+});
