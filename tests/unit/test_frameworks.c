@@ -142,7 +142,7 @@ static void test_buffers_of_deepspeed(void **state) {
     static const char *const moved = "\"framework\":\"deepspeed\",\"zero\":3,\"offload\":\"optimizer+param\"";
     static const char *const second = "\"framework\":\"deepspeed\",\"zero\":2";
     static const char *const buckets = "gather_buffers.buckets", *const wide = "optimizer_temp.gradient";
-    uint64_t params = UINT64_C(8030261248), bucket = UINT64_C(1000000000), live = UINT64_C(2000000000);
+    uint64_t params = UINT64_C(8030261248), bucket = UINT64_C(1000000000), whole = UINT64_C(2000000000);
     /* One bucket of 5e8 elements throughout, and a second while gradients are reduced; no communication is needed. */
     assert_int_equal(bytes_in("full", "8", third, buckets, GP_PHASE_FORWARD), bucket);
     assert_int_equal(bytes_in("full", "8", third, buckets, GP_PHASE_BACKWARD), 2 * bucket);
@@ -153,7 +153,7 @@ static void test_buffers_of_deepspeed(void **state) {
     /* Gradients of adapters need less of the second. */
     assert_true(bytes_in("lora", "8", third, buckets, GP_PHASE_BACKWARD) < bucket + bucket / 5);
     /* 1e9 parameters are whole at the loss, more than the output matrix alone; other frameworks hold that. */
-    assert_int_equal(bytes_in("full", "8", third, "gather_buffers.layers", GP_PHASE_LOSS), live);
+    assert_int_equal(bytes_in("full", "8", third, "gather_buffers.layers", GP_PHASE_LOSS), whole);
     assert_int_equal(bytes_in("full", "8", third, "gather_buffers.ends", GP_PHASE_LOSS), 0);
     assert_int_equal(bytes_in("full", "8", "\"framework\":\"torchtitan\",\"zero\":3", "gather_buffers.ends", GP_PHASE_LOSS),
                      UINT64_C(128256) * 4096 * 2);
