@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/bisection.h"
+
 /* Peaks that were computed before: limit after limit asks for the same ones. A later one takes an earlier one's place. */
 enum { REMEMBERED_BITS = 9 };
 typedef struct { uint64_t question, peak; } remembered;
@@ -48,21 +50,12 @@ static int64_t guess_of(attempt *a, int64_t stage, int64_t first, uint64_t limit
 /* Most layers from `first` on that a stage takes within the limit, at least one left for each later stage; 0: none. The
  * peak is nearly a straight line in them, so the answer is looked for around a guess, in steps that double. */
 static int64_t reach(attempt *a, int64_t stage, int64_t first, uint64_t limit) {
-    int64_t most = a->layers - first - (a->stages - 1 - stage), low = 1, high = most + 1, step = 1;
+    int64_t most = a->layers - first - (a->stages - 1 - stage), middle;
     if (most < 1 || peak_of(a, stage, first, 1) > limit) return 0;
-    int64_t guess = guess_of(a, stage, first, limit, most);
-    while (high - low > 1) {
-        int64_t middle = guess > low && guess < high ? guess : low + (high - low) / 2;
-        if (peak_of(a, stage, first, middle) <= limit) {
-            low = middle;
-            guess = middle + step;
-        } else {
-            high = middle;
-            guess = middle - step;
-        }
-        step *= 2;
-    }
-    return low;
+    gp_bisection count = {1, most + 1, guess_of(a, stage, first, limit, most), 1};
+    while (gp_bisection_next(&count, &middle))
+        gp_bisection_take(&count, middle, peak_of(a, stage, first, middle) <= limit);
+    return count.low;
 }
 
 static bool keeps(attempt *a, uint64_t limit, uint16_t split[GP_SPLIT_STAGES]) {

@@ -1,6 +1,7 @@
 /* The Llama-like family in which only the size is known. */
 #include <string.h>
 
+#include "base/bisection.h"
 #include "model/model_shapes.h"
 
 /* HEAD_DIM: of every Llama. EVEN: head counts of published models are multiples of 8, so that a node of 8 GPUs can
@@ -110,26 +111,19 @@ static int64_t guess_of(double params, const gp_family *family, int64_t last) {
 
 void gp_model_scaled(double params, const gp_family *family, gp_shape *shape) {
     bool fixed = family->layers > 0 && family->hidden > 0;
-    int64_t low = 1, high = fixed ? 1 : last_member(family), guess = guess_of(params, family, high), step = 1;
-    while (high - low > 1) {
-        int64_t middle = guess > low && guess < high ? guess : low + (high - low) / 2;
+    int64_t most = fixed ? 1 : last_member(family), middle;
+    gp_bisection count = {1, most, guess_of(params, family, most), 1};
+    while (gp_bisection_next(&count, &middle)) {
         member(family, middle, shape);
-        if (gp_shape_params(shape) <= params) {
-            low = middle;
-            guess = middle + step;
-        } else {
-            high = middle;
-            guess = middle - step;
-        }
-        step *= 2;
+        gp_bisection_take(&count, middle, gp_shape_params(shape) <= params);
     }
-    member(family, low, shape);
+    member(family, count.low, shape);
     double below = params - gp_shape_params(shape);
-    member(family, high, shape);
+    member(family, count.high, shape);
     double above = gp_shape_params(shape) - params;
     if (family->ffn == 0) gp_shape_fit_ffn(shape, params);
     /* The larger member cannot always shrink to a small size. */
     if (above < below && shape->ffn > 1) return;
-    member(family, low, shape);
+    member(family, count.low, shape);
     if (family->ffn == 0) gp_shape_fit_ffn(shape, params);
 }
