@@ -311,7 +311,8 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
         recipe->cache_after_layers = of_2023 || (build >= 0 && build < layered_cache);
         recipe->before_graphs = of_2023 || (build >= 0 && build < graphs);
     }
-    recipe->prompt_logits = computes_prompt_logits(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
+    bool transformers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS);
+    recipe->prompt_logits = transformers && computes_prompt_logits(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
 }
 
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe) {

@@ -174,25 +174,10 @@ static bool derived_matters(const gp_job *job, gp_field field) {
     return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED) || !is_beyond_textbook(field);
 }
 
-/* Settings of one kind of engine in a job of another, and of experts in a model without. */
+/* Settings with nothing to act on in this plan. */
 static bool lacks_object(const gp_plan *plan, gp_field field) {
-    switch (field) {
-    case GP_FIELD_SEQUENCES:
-    case GP_FIELD_KV_UNIFIED:
-    case GP_FIELD_OUTPUTS_MAX:
-    case GP_FIELD_SWA_FULL:
-    case GP_FIELD_UBATCH:
-    case GP_FIELD_BATCH_TOKENS:
-    case GP_FIELD_GPU_LAYERS:
-    case GP_FIELD_FLASH_ATTENTION:
-        return plan->layout.recipe.engine != GP_ENGINE_LLAMA_CPP;
-    case GP_FIELD_MAX_NUM_SEQS:
-    case GP_FIELD_MAX_BATCHED_TOKENS:
-    case GP_FIELD_ENFORCE_EAGER:
-        return plan->layout.recipe.engine != GP_ENGINE_PAGED;
-    default:
-        return (field == GP_FIELD_EP || field == GP_FIELD_INFER_EP) && plan->model.shape.experts.count == 0;
-    }
+    if (!gp_is_training(&plan->job)) return gp_assume_lacks_object(plan, field);
+    return field == GP_FIELD_EP && plan->model.shape.experts.count == 0;
 }
 
 static void note_field(gp_plan *plan, gp_field field) {

@@ -8,4 +8,7 @@
  * given value that has no effect on it. */
 void gp_assume(gp_plan *plan);
 
+/* assume_serving.c: true when a plan of inference has nothing that `field`, which its job states, could act on. */
+bool gp_assume_lacks_object(const gp_plan *plan, gp_field field);
+
 #endif

@@ -156,8 +156,8 @@ static void derive_context(gp_job *job) {
     double most = gp_field_info(GP_FIELD_CONTEXT)->max;
     double tokens = (double)(gp_whole(job, GP_FIELD_PROMPT) + gp_whole(job, GP_FIELD_OUTPUT));
     bool total = gp_engine_of(job) == GP_ENGINE_LLAMA_CPP;
-    if (gp_known(job, GP_FIELD_CONTEXT_PER_SEQUENCE) && (!total || gp_known(job, GP_FIELD_SEQUENCES))) {
-        double sequences = total ? (double)gp_whole(job, GP_FIELD_SEQUENCES) : 1;
+    if (gp_known(job, GP_FIELD_CONTEXT_PER_SEQUENCE)) {
+        double sequences = total && gp_known(job, GP_FIELD_SEQUENCES) ? (double)gp_whole(job, GP_FIELD_SEQUENCES) : 1;
         tokens = fmin(sequences * (double)gp_whole(job, GP_FIELD_CONTEXT_PER_SEQUENCE), most);
     }
     gp_set_whole(job, GP_FIELD_CONTEXT, tokens > 0 ? (int64_t)tokens : 1, GP_DERIVED);

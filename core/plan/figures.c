@@ -114,9 +114,9 @@ void gp_figures_time(gp_plan *plan) {
     const gp_job *job = &plan->job;
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (!gp_is_training(job)) {
+        const gp_serving_room room = {(double)plan->kv.max_tokens, (double)plan->kv.max_concurrency};
         if (!textbook)
-            gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, (double)plan->kv.max_tokens, &plan->serving,
-                              &plan->curve);
+            gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, &room, &plan->serving, &plan->curve);
         return;
     }
     if (textbook && gp_known(job, GP_FIELD_TEXTBOOK_FLOPS)) fill_step(plan);

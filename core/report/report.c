@@ -193,9 +193,9 @@ static void write_curve(gp_writer *writer, const gp_serving_curve *curve) {
         const gp_serving_point *point = &curve->points[i];
         gp_write_open(writer, NULL, '{');
         gp_write_number(writer, "sequences", point->sequences);
-        gp_write_known(writer, "ttft_s", point->ttft_s);
-        gp_write_number(writer, "tpot_s", point->tpot_s);
-        gp_write_number(writer, "throughput_tok_s", point->throughput_tok_s);
+        RANGE(writer, "ttft_s", &point->ttft_s);
+        RANGE(writer, "tpot_s", &point->tpot_s);
+        RANGE(writer, "throughput_tok_s", &point->throughput_tok_s);
         gp_write_close(writer, '}');
     }
     gp_write_close(writer, ']');

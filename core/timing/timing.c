@@ -110,8 +110,7 @@ static void draw_curve(const gp_replica *m, traffic load, gp_serving_curve *curv
     for (uint64_t n = 1; curve->count < GP_CURVE_MAX; n *= 2) {
         load.asked = fmin((double)n, most);
         serve(m, &load, &at);
-        curve->points[curve->count++] =
-            (gp_serving_point){at.sequences, at.ttft_s.value, at.tpot_s.value, at.throughput_tok_s.value};
+        curve->points[curve->count++] = (gp_serving_point){at.sequences, at.ttft_s, at.tpot_s, at.throughput_tok_s};
         if ((double)n >= most) return;
     }
 }
@@ -134,15 +133,25 @@ static void meet_targets(const gp_job *job, const gp_replica *m, traffic load, g
     curve->within_targets = low;
 }
 
+/* Engines that are no servers take a batch as large as memory holds, llama.cpp of no more sequences than LLAMA_MAX_SEQ
+ * (src/llama-cparams.h). */
+static double largest_batch(const gp_layout *layout, const traffic *load, double held) {
+    const double llama_max_seq = 256;
+    double most = held;
+    if (layout->recipe.engine == GP_ENGINE_LLAMA_CPP) most = fmin(most, llama_max_seq * (double)layout->dp);
+    return fmax(most, load->asked);
+}
+
 void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
-                       double cache_tokens, gp_serving *serving, gp_serving_curve *curve) {
+                       const gp_serving_room *room, gp_serving *serving, gp_serving_curve *curve) {
     gp_replica m;
     memset(serving, 0, sizeof *serving);
     memset(curve, 0, sizeof *curve);
     if (!gp_replica_describe(job, model, layout, device, &m)) return;
-    traffic load = traffic_of(job, &m, cache_tokens);
+    traffic load = traffic_of(job, &m, room->cache_tokens);
     serve(&m, &load, serving);
-    if (!m.engine->server || load.output < 1) return;
+    if (load.output < 1) return;
+    if (!m.engine->server) load.most = largest_batch(layout, &load, room->sequences);
     draw_curve(&m, load, curve);
     meet_targets(job, &m, load, curve);
 }

@@ -29,7 +29,10 @@ typedef struct {
 } gp_serving;
 
 /* Latency against throughput: one point for each number of sequences at once, over all replicas. */
-typedef struct { double sequences, ttft_s, tpot_s, throughput_tok_s; } gp_serving_point;
+typedef struct {
+    double sequences;
+    gp_range ttft_s, tpot_s, throughput_tok_s;
+} gp_serving_point;
 #define GP_CURVE_MAX 24
 typedef struct {
     int count;
@@ -38,10 +41,13 @@ typedef struct {
     double within_targets;  /* most sequences that keep them, 0 = not even one */
 } gp_serving_curve;
 
+/* What memory leaves room for, over all replicas: tokens of the cache and sequences of the job's context. 0 = not known. */
+typedef struct { double cache_tokens, sequences; } gp_serving_room;
+
 /* Speeds of an inference job on a device with known bandwidth; all 0 otherwise, and where nothing is generated those of
- * decoding. `cache_tokens`: what the cache can hold, over all replicas; 0 = not limited. The curve is that of servers. */
+ * decoding. The curve goes up to what a server takes at once; elsewhere to the largest batch that memory holds. */
 void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_device *device,
-                       double cache_tokens, gp_serving *serving, gp_serving_curve *curve);
+                       const gp_serving_room *room, gp_serving *serving, gp_serving_curve *curve);
 
 /* Formats by how kernels treat them: 16 bits and more; 8 and 4 bits that are unpacked to 16, AWQ by its own; GGUF blocks; fp8 and fp4
  * that are multiplied as they are. */
