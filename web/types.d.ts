@@ -49,6 +49,8 @@ export interface Memory {
   usable_bytes?: number;
   meters?: { [meter: string]: number };
   host_bytes?: number;
+  /** Inference: of one copy of the model. */
+  weights?: { device_bytes?: number; host_bytes?: number };
   saved_bytes?: number;
   saved?: { operator: string; bytes: number }[];
   phases: { [phase: string]: { peak_bytes: number } };

@@ -121,11 +121,7 @@ static void warn_of_length(gp_plan *plan) {
 
 static void warn_of_host_memory(gp_plan *plan) {
     if (!gp_known(&plan->job, GP_FIELD_HOST_RAM) || plan->device.is_host) return;
-    uint64_t host = 0;
-    for (int64_t i = 0; i < plan->stage_count; i++)
-        if (plan->stages[i].host_bytes > host) host = plan->stages[i].host_bytes;
-    int64_t gpus = plan->layout.gpus < plan->layout.per_node ? plan->layout.gpus : plan->layout.per_node;
-    double node = (double)host * (double)gpus;
+    double node = (double)gp_plan_host_bytes(plan);
     double host_ram = gp_real(&plan->job, GP_FIELD_HOST_RAM) * (double)GP_GIB;
     if (node <= host_ram) return;
     gp_diagnostic *row = warn(plan, GP_CODE_HOST_MEMORY_EXCEEDED, "hardware.host_ram_gib");

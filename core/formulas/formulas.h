@@ -95,7 +95,12 @@ typedef struct {
 } gp_llama_widths;
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
 gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context);
-gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *widths, double cells, double width);
+/* Latent attention of ik_llama.cpp: cells of the cache; per cell the elements of keys and values of all heads, and of them
+ * those that are made of the latent. */
+typedef struct { double cells, whole, made; } gp_ik_latent_widths;
+gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *widths, const gp_ik_latent_widths *of);
+gp_amount gp_weights_ik_latent_amount(double layers, double made, double bits);
+gp_amount gp_weights_routers_amount(double params, double more_bits);
 gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *widths);
 
 /* formulas_timing.c: seconds, and tokens per second. The amounts hold formula and terms; their bytes are not used. */

@@ -66,12 +66,31 @@ gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *w, double contex
 }
 
 static const gp_formula ik_latent = GP_FORMULA(
-    "workspace.ik_latent", "2 * cells * width + 512 * 1048576 + 28 * tokens * hidden",
-    "github.com/ikawrakow/ik_llama.cpp (-mla 3, -amb 512): keys and values of all heads are made of the latent for the whole "
-    "context, scores in pieces; fitted on its logs of DeepSeek-V3");
-gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *w, double cells, double width) {
-    const gp_term terms[] = {{"cells", cells}, {"width", width}, {"tokens", w->tokens}, {"hidden", w->hidden}};
-    return GP_AMOUNT(ik_latent, 2 * cells * width + 512 * 1048576.0 + 28 * w->tokens * w->hidden, terms);
+    "workspace.ik_latent", "cells * (2 * width + 6 * tokens) + 1.5 * min(512 * 1048576, 4 * cells * made)",
+    "github.com/ikawrakow/ik_llama.cpp, pull request 260 (-mla 2 or 3, -amb 512): keys and values of all heads are made of "
+    "the latents of the whole context, in pieces of 512 MiB in 32 bits beside which their 16-bit halves stand, and the mask "
+    "in 16 and 32 bits; what its logs of DeepSeek-V3 print for 2,048 to 131,072 tokens");
+gp_amount gp_workspace_ik_latent_amount(const gp_llama_widths *w, const gp_ik_latent_widths *of) {
+    const double piece = 512 * 1048576.0;
+    const gp_term terms[] = {{"cells", of->cells}, {"width", of->whole}, {"tokens", w->tokens}, {"made", of->made}};
+    double bytes = of->cells * (2 * of->whole + 6 * w->tokens) + 1.5 * fmin(piece, 4 * of->cells * of->made);
+    return GP_AMOUNT(ik_latent, bytes, terms);
+}
+
+static const gp_formula ik_weights = GP_FORMULA(
+    "weights.ik_latent", "layers * made * weight_bits / 8",
+    "github.com/ikawrakow/ik_llama.cpp, pull requests 259 and 409: attn_kv_b, by which prompts are read, and attn_k_b and "
+    "attn_v_b, by which tokens are generated, are held both; one is made of the other where the file lacks it");
+gp_amount gp_weights_ik_latent_amount(double layers, double made, double bits) {
+    const gp_term terms[] = {{"layers", layers}, {"made", made}, {"weight_bits", bits}};
+    return GP_AMOUNT(ik_weights, layers * made * bits / 8, terms);
+}
+
+static const gp_formula routers = GP_FORMULA("weights.routers", "routers * more_bits / 8",
+                                             "github.com/ggml-org/llama.cpp src/llama-quant.cpp: ffn_gate_inp is not quantised");
+gp_amount gp_weights_routers_amount(double params, double more_bits) {
+    const gp_term terms[] = {{"routers", params}, {"more_bits", more_bits}};
+    return GP_AMOUNT(routers, params * more_bits / 8, terms);
 }
 
 static const gp_formula copies = GP_FORMULA(
@@ -83,4 +102,4 @@ gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *w) {
     return GP_AMOUNT(copies, 3 * w->mask + 16 * w->tokens * w->hidden, terms);
 }
 
-const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &weights_imported, &workspace, &workspace_2023, &ik_latent, &copies, NULL};
+const gp_formula *const gp_formulas_llama_cpp[] = {&weights_tensors, &weights_imported, &workspace, &workspace_2023, &ik_latent, &copies, &ik_weights, &routers, NULL};

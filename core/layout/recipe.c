@@ -269,26 +269,35 @@ static int engine_release(const gp_job *job) {
     return transformers ? transformers_release(version) : vllm_release(job);
 }
 
-/* Types that ik_llama.cpp repacks in rows of four or eight are for its products on the host, so they are those of the experts
- * there; what is on the device beside them is packed in 8 bits (q8_0: 17.3 GiB of DeepSeek-V3 in its start-up logs). */
+/* Types of ik_llama.cpp's own: those repacked in rows of four or eight, which are for its products on the host, and its
+ * IQ2_K to IQ6_K. In a model with experts they are those of the experts; what is beside them is packed in about 8 bits
+ * (q8_0: 17.3 GiB of DeepSeek-V3 in its start-up logs). */
 static bool packs_experts_only(const gp_job *job, const gp_model *model) {
     const char *name = gp_recipe_text(job, GP_FIELD_WEIGHTS);
     size_t length = strlen(name);
     bool rows = length > 3 && (strcmp(name + length - 3, "_R4") == 0 || strcmp(name + length - 3, "_R8") == 0);
-    return rows && model->expert_params > 0;
+    const char *iq = strstr(name, "IQ");
+    bool own = iq != NULL && strlen(iq) >= 5 && iq[3] == '_' && iq[4] == 'K';
+    return (rows || own) && model->expert_params > 0;
+}
+
+/* Weights of so many bits: all of them, or the experts alone. */
+static void take_bits(double bits, const gp_job *job, const gp_model *model, gp_recipe *recipe) {
+    const double q8_0_bits = 8.5;
+    recipe->linear_bits = bits;
+    recipe->experts_only = packs_experts_only(job, model);
+    recipe->whole_model = !recipe->experts_only;
+    recipe->other_bits = q8_0_bits;
+    recipe->beside_bits = 0;
+    recipe->mix = -1;
 }
 
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_recipe_set_format(job, gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
-    if (gp_known(job, GP_FIELD_WEIGHT_BITS)) {
-        const double q8_0_bits = 8.5;
-        recipe->linear_bits = gp_real(job, GP_FIELD_WEIGHT_BITS);
-        recipe->experts_only = packs_experts_only(job, model);
-        recipe->whole_model = !recipe->experts_only;
-        recipe->other_bits = q8_0_bits;
-        recipe->beside_bits = 0;
-        recipe->mix = -1;
-    }
+    if (gp_known(job, GP_FIELD_WEIGHT_BITS))
+        take_bits(gp_real(job, GP_FIELD_WEIGHT_BITS), job, model, recipe);
+    else if (packs_experts_only(job, model))
+        take_bits(recipe->linear_bits, job, model, recipe);
     if (gp_weights_are_file(job)) {
         recipe->file_bytes = job->model.file_bytes;
         recipe->model_bits = model_bits(model, recipe);

@@ -91,10 +91,11 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     const gp_stage_share *share = &ledger->share;
     bool tied = recipe->file_output == 0, ends = sent->all || recipe->on_host, table = keeps_table(recipe);
     gp_file_share file = {.imported = recipe->mix_layers > 0}, host = file;
+    uint64_t experts = 0;
     file.layers = gp_recipe_file_layers(model, recipe, sent->first, sent->count);
     if (recipe->experts_on_host) {
-        host.layers = (uint64_t)((double)file.layers * expert_share(model, sent->first, sent->count));
-        file.layers -= host.layers;
+        experts = (uint64_t)((double)file.layers * expert_share(model, sent->first, sent->count));
+        file.layers -= experts;
     }
     if (share->last && ends) file.output = tied && !table ? recipe->file_embedding : recipe->file_output;
     if (share->last && ends) file.ends = recipe->file_ends;
@@ -107,7 +108,7 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
         host.ends = recipe->file_ends;
     }
     gp_amount kept = gp_weights_tensors_amount(&host, 1);
-    ledger->host_bytes = kept.bytes;
+    ledger->host_bytes = gp_add(kept.bytes, experts);
     if (kept.bytes > 0 && !tied)
         gp_ledger_append(ledger, GP_ITEM_WEIGHTS, NEVER, kept, spread_weights);
     return gp_weights_tensors_amount(&file, 1);
@@ -136,6 +137,30 @@ static gp_amount format_weights(const gp_model *model, const gp_layout *layout, 
     gp_amount weights = gp_weights_amount(&kept, recipe, 1);
     ledger->host_bytes = gp_sub_or_zero(whole.bytes, weights.bytes);
     return weights;
+}
+
+/* What ik_llama.cpp holds beside the tensors of the job's format: of latent attention both forms of its second matrix,
+ * and where that format is said of the experts alone, routers in 32 bits. */
+static void add_ik_weights(const gp_model *model, const gp_layout *layout, const sent_layers *sent,
+                           gp_stage_ledger *ledger) {
+    const double router_bits = 32;
+    const gp_recipe *recipe = &layout->recipe;
+    const gp_latent *latent = &model->shape.latent;
+    int64_t of_kind[GP_KINDS_MAX];
+    double latent_layers = 0, routers = 0;
+    gp_model_kinds_of(model, sent->first, sent->count, of_kind);
+    for (int i = 0; i < model->kind_count; i++) {
+        const gp_layer *layer = &model->kinds[i];
+        double layers = (double)of_kind[i];
+        if (layer->kind.attention == GP_ATTENTION_LATENT) latent_layers += layers;
+        if (layer->expert_params > 0) routers += layers * (double)model->shape.experts.count * (double)model->shape.hidden;
+    }
+    double bits = recipe->experts_only ? recipe->other_bits : recipe->linear_bits;
+    double width = (double)model->shape.heads * (double)(latent->nope + latent->value) * (double)latent->kv_lora;
+    if (latent_layers > 0)
+        gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_ik_latent_amount(latent_layers, width, bits), spread_weights);
+    if (recipe->experts_only && routers > 0)
+        gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_routers_amount(routers, router_bits - bits), spread_weights);
 }
 
 /* Compressed entries and the keys of their indexer, which has the type of the cache here. Returns the cells of both. */
@@ -282,8 +307,10 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
     /* ik_llama.cpp expands the latents of a prompt's context. */
     const gp_latent *latent = &shape->latent;
     if (latent->kv_lora > 0 && options->flash && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_IK_LLAMA_CPP)) {
-        double width = (double)shape->heads * (double)(latent->nope + latent->rope + latent->value);
-        gp_amount expanded = gp_workspace_ik_latent_amount(&widths, options->cells, width);
+        gp_ik_latent_widths of = {.cells = options->cells,
+                                  .whole = (double)shape->heads * (double)(latent->nope + latent->rope + latent->value),
+                                  .made = (double)shape->heads * (double)(latent->nope + latent->value)};
+        gp_amount expanded = gp_workspace_ik_latent_amount(&widths, &of);
         if (expanded.bytes > amount.bytes) amount = expanded;
     }
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, amount, spread_workspace);
@@ -297,6 +324,8 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     gp_amount weights = recipe->mix >= 0 ? file_weights(model, layout, &sent, ledger)
                                          : format_weights(model, layout, &sent, ledger);
     gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights, spread_weights);
+    bool ik = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_IK_LLAMA_CPP);
+    if (ik && !(recipe->file_bytes > 0)) add_ik_weights(model, layout, &sent, ledger);
     context_options options = options_of(job, layout);
     gp_cache cache;
     gp_cache_of(model, 1, sent.first, sent.count, &cache);

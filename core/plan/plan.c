@@ -156,6 +156,17 @@ uint64_t gp_plan_most_bytes(const gp_stage_ledger *stage, unsigned items) {
     return most;
 }
 
+uint64_t gp_plan_host_bytes(const gp_plan *plan) {
+    const gp_layout *layout = &plan->layout;
+    uint64_t most = 0, sum = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        uint64_t bytes = plan->stages[i].host_bytes;
+        if (bytes > most) most = bytes;
+        sum = gp_add(sum, gp_mul(bytes, (uint64_t)plan->stages[i].share.gpus));
+    }
+    return layout->gpus <= layout->per_node ? sum : gp_mul(most, (uint64_t)layout->per_node);
+}
+
 uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phase phase) {
     uint64_t bytes = 0;
     for (int i = 0; i < stage->count; i++) {

@@ -132,6 +132,10 @@ uint64_t gp_plan_item_bytes(const gp_stage_ledger *stage, gp_item_id id, gp_phas
  * belong to different phases are never added. */
 uint64_t gp_plan_most_bytes(const gp_stage_ledger *stage, unsigned items);
 
+/* Host memory of the node whose GPUs take most of it: of a single node the sum over its stages, else as if each of a node's
+ * GPUs took as much as those of the stage that takes most. */
+uint64_t gp_plan_host_bytes(const gp_plan *plan);
+
 /* Key of a verdict: "fits"; the second one on the plan's device: "unknown" where memory is not known. */
 const char *gp_verdict_name(gp_verdict verdict);
 const char *gp_verdict_key(const gp_plan *plan, gp_verdict verdict);

@@ -112,13 +112,19 @@ static void write_stages(gp_writer *writer, const gp_plan *plan, gp_detail detai
     gp_write_close(writer, ']');
 }
 
-/* Host memory of the node whose GPUs take most of it. */
-static uint64_t host_bytes(const gp_plan *plan) {
-    uint64_t most = 0;
-    for (int64_t i = 0; i < plan->stage_count; i++)
-        if (plan->stages[i].host_bytes > most) most = plan->stages[i].host_bytes;
-    int64_t gpus = plan->layout.gpus < plan->layout.per_node ? plan->layout.gpus : plan->layout.per_node;
-    return gp_mul(most, (uint64_t)gpus);
+/* Weights of one copy of the model: on all of its devices together, and in host memory. */
+static void write_weights(gp_writer *writer, const gp_plan *plan) {
+    uint64_t device = 0, host = 0, copies = (uint64_t)plan->layout.dp;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        uint64_t gpus = (uint64_t)stage->share.gpus / copies;
+        device = gp_add(device, gp_mul(gp_plan_item_bytes(stage, GP_ITEM_WEIGHTS, GP_PHASE_LOAD), gpus));
+        host = gp_add(host, gp_mul(stage->host_bytes, gpus));
+    }
+    gp_write_open(writer, "weights", '{');
+    gp_write_known(writer, "device_bytes", (double)device);
+    gp_write_known(writer, "host_bytes", (double)host);
+    gp_write_close(writer, '}');
 }
 
 /* Which operators keep what, where the step is replayed. */
@@ -154,7 +160,8 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, gp_detail detail) 
     gp_write_known(writer, "capacity_bytes", (double)plan->device.capacity_bytes);
     if (gp_device_is_measured(&plan->device)) gp_write_bytes(writer, "usable_bytes", plan->device.usable_bytes);
     write_meters(writer, worst);
-    gp_write_known(writer, "host_bytes", (double)host_bytes(plan));
+    gp_write_known(writer, "host_bytes", (double)gp_plan_host_bytes(plan));
+    if (!gp_is_training(&plan->job)) write_weights(writer, plan);
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);
     if (detail != GP_DETAIL_BRIEF) write_saved(writer, worst);
     write_allocated(writer, worst);

@@ -171,6 +171,12 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
         figures_row(&table, view, "cli.plan.room", words, kv);
     }
     const cJSON *memory = gp_json_at(report, "memory");
+    const cJSON *weights = gp_json_at(memory, "weights");
+    bool spread = gp_json_number(report, "parallel.tp") * gp_json_number(report, "parallel.pp") > 1;
+    if ((spread && weights != NULL) || gp_json_has(weights, "host_bytes")) {
+        const char *words = gp_json_has(weights, "host_bytes") ? "cli.plan.weights_on_host" : "cli.plan.weights";
+        figures_row(&table, view, "item.weights", words, weights);
+    }
     if (gp_json_has(memory, "host_bytes")) {
         figures_row(&table, view, "field.hardware.host_ram_gib", "cli.plan.host", memory);
     }

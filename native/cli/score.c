@@ -21,8 +21,9 @@ typedef enum {
     ROWS_TRANSFORMERS
 } row_set;
 
-/* How the prediction is read: a number of the report, or the bytes of an item on its worst stage. */
-typedef enum { READ_NUMBER, READ_ITEM } reading;
+/* How the prediction is read: a number of the report, or the bytes of an item on its worst stage, or on all GPUs of one
+ * copy of the model. */
+typedef enum { READ_NUMBER, READ_ITEM, READ_COPY } reading;
 
 typedef struct {
     const char *id;
@@ -41,6 +42,7 @@ static const quantity quantities[] = {
     {"train_memory", ROWS_TRAINING, "peak_gib", GIB, READ_NUMBER, NULL, true, "mem_gold"},
     {"train_speed", ROWS_TRAINING, "tokens_per_s_per_gpu", 1, READ_NUMBER, "time.tokens_per_s_per_gpu", true, "thr_gold"},
     {"weights", ROWS_PLAIN_WEIGHTS, "weights_gib", GIB, READ_ITEM, "weights", false, NULL},
+    {"weights_of_copy", ROWS_PLAIN_WEIGHTS, "weights_gib", GIB, READ_COPY, "weights", false, NULL},
     {"kv_bytes_per_token", ROWS_SERVING, "kv_bytes_per_token", 1, READ_NUMBER, "kv.bytes_per_token", false, NULL},
     {"kv_pool", ROWS_SHARED, "kv_tokens", 1, READ_NUMBER, "kv.max_tokens", false, NULL},
     {"kv_cache", ROWS_SERVING, "kv_mib", MIB, READ_ITEM, "kv_cache", false, NULL},
@@ -115,16 +117,17 @@ static bool is_scored(const cJSON *row, const quantity *q) {
     return has_tag(row, q->tag) && (q->predicted != NULL || !has_tag(row, "varlen"));
 }
 
-static double item_bytes(const cJSON *report, const char *id) {
-    double most = 0;
+static double item_bytes(const cJSON *report, const char *id, reading how) {
+    double most = 0, all = 0, copies = gp_json_number(report, "parallel.dp");
     const cJSON *stage, *item;
     cJSON_ArrayForEach(stage, gp_json_at(report, "memory.stages")) {
         double sum = 0;
         cJSON_ArrayForEach(item, gp_json_at(stage, "items"))
             if (is_text(item, "id", id)) sum += gp_json_number(item, "bytes");
         if (sum > most) most = sum;
+        all += sum * gp_json_number(stage, "gpus");
     }
-    return most;
+    return how == READ_COPY && copies > 0 ? all / copies : most;
 }
 
 /* The range of the peak, on the scale of the meter. */
@@ -145,7 +148,7 @@ static double twin(const cJSON *report, const char *path, const char *suffix) {
 
 static void compare(const quantity *q, const cJSON *row, const cJSON *report, gp_sample *sample) {
     const char *path = q->predicted != NULL ? q->predicted : meter_path(row);
-    sample->predicted = q->reading == READ_ITEM ? item_bytes(report, path) : gp_json_number(report, path);
+    sample->predicted = q->reading == READ_NUMBER ? gp_json_number(report, path) : item_bytes(report, path, q->reading);
     sample->answered = sample->predicted > 0;
     if (!sample->answered) return;
     sample->error = sample->predicted / sample->measured - 1;

@@ -83,6 +83,7 @@ const PLAN = {
   "memory.usable_bytes": [bytes, ALL],
   "memory.meters": [shape({ allocated_bytes: bytes, reserved_bytes: bytes, device_bytes: bytes }), ALL],
   "memory.host_bytes": [bytes, [REPORTS.offload]],
+  "memory.weights": [shape({ device_bytes: bytes }), [REPORTS.inference]],
   "memory.saved_bytes": [bytes, [REPORTS.training, REPORTS.offload]],
   "memory.saved[]": [list(shape({ operator: text, bytes })), [REPORTS.replayed]],
   "memory.phases": [record(shape({ peak_bytes: bytes })), ALL],

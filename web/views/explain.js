@@ -193,6 +193,7 @@ function explainFigure(context, kind, name) {
     meter: ['memory.meters', report.memory.meters, name],
     saved: ['memory', report.memory, 'saved_bytes'],
     host: ['memory', report.memory, 'host_bytes'],
+    weights: ['memory.weights', report.memory.weights, name],
     params: ['params', report.params, name],
     kv: ['kv', report.kv, name],
     time: ['time', report.time, name],

@@ -117,6 +117,7 @@ function metersView({ report, words, format }) {
   const rows = [];
   for (const [name, value] of Object.entries(report.memory.meters ?? {})) rows.push([`meter:${name}`, words.t(`meter.${name}`), format.bytes(value, 2)]);
   if (report.memory.saved_bytes) rows.push(['saved', words.t('meter.saved_bytes'), format.bytes(report.memory.saved_bytes, 2)]);
+  for (const [name, value] of Object.entries(report.memory.weights ?? {})) rows.push([`weights:${name}`, words.t(`weights.${name}`), format.bytes(value, 2)]);
   if (report.memory.host_bytes) rows.push(['host', words.t('meter.host_bytes'), format.bytes(report.memory.host_bytes, 2)]);
   for (const name of ['total', 'active', 'experts', 'vision', 'audio', 'prediction', 'trainable', 'adapter', 'stated']) {
     const value = /** @type {Record<string, number | undefined>} */ (report.params)[name];

@@ -64,7 +64,7 @@ test("the language is the reader's, can be changed, and is remembered", async ()
 });
 
 /** Keys look like "verdict.fits"; one on the screen has no words. */
-const KEY = /\b(?:action|bar|choice|constraint|cost|dock|embed|error|example|examples|fatal|field|foot|formula|item|knob|knobs|kv|ledgers|memory|meter|notes|number|origin|params|phase|problems|rule|sentence|settings|share|solve|step|steps|suggest|symbol|table|tabs|theme|top|unit|value|verdict|warning|why)\.[a-z][\w.-]*\b/g;
+const KEY = /\b(?:action|bar|choice|constraint|cost|dock|embed|error|example|examples|fatal|field|foot|formula|item|knob|knobs|kv|ledgers|memory|meter|notes|number|origin|params|phase|problems|rule|sentence|settings|share|solve|step|steps|suggest|symbol|table|tabs|theme|top|unit|value|verdict|warning|weights|why)\.[a-z][\w.-]*\b/g;
 
 /** Words of the trade and of products that stand in Latin letters in both languages. */
 const LATIN_SENTENCE = /(?:\b[a-z]{2,}\b[ ,.]+){4,}/;
