@@ -33,7 +33,7 @@ const GROUPS = [
   ['model', (path) => path === 'model' || path.startsWith('model.')],
   ['hardware', (path) => path.startsWith('hardware.')],
   ['adapter', (path) => path === 'train.quant' || path.startsWith('train.lora.')],
-  ['parallel', (path) => /\.(zero|tp|pp|vpp|cp|ep|dp|sequence_parallel|attention_dp|offload|fsdp)$/.test(path)],
+  ['parallel', (path) => /\.(zero|tp|pp|vpp|cp|ep|dp|sequence_parallel|attention_dp|dcp|offload|fsdp)$/.test(path)],
   ['batch', (path) => /\.(seq_len|micro_batch|grad_accum|global_batch|packed|context|concurrency|prompt|output|max_num_seqs|max_batched_tokens|sequences|context_per_sequence)$/.test(path)],
   ['recipe', (path) => path.startsWith('train.')],
   ['serving', (path) => path.startsWith('infer.')],

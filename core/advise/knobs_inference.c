@@ -76,10 +76,21 @@ static bool attention_dp(gp_draft *draft) {
     return gp_draft_whole(draft, GP_FIELD_ATTENTION_DP, copies);
 }
 
+/* As many ranks as would hold copies share out the tokens of each sequence. */
+static bool context_parallel(gp_draft *draft) {
+    const gp_plan *plan = draft->plan;
+    bool served = gp_is_choice(&plan->job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM) ||
+                  gp_is_choice(&plan->job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG);
+    int64_t tp = plan->layout.attention.tp, most = gp_layout_most_dcp(&plan->job, &plan->model, tp);
+    if (!served || plan->kv.bytes_per_token == 0 || most <= plan->layout.dcp || tp % most != 0) return false;
+    return gp_draft_whole(draft, GP_FIELD_DCP, most);
+}
+
 static const gp_knob_row rows[] = {
     {"tensor_parallel",
      {GP_COST_TIME, 0, 0, "Pope et al. 2022, arXiv:2211.05102, section 3"}, false, tensor_parallel},
     {"attention_dp", {GP_COST_TIME, 0, 0, "DeepSeek-AI 2024, arXiv:2412.19437, section 3.4"}, false, attention_dp},
+    {"dcp", {GP_COST_TIME, 0, 0, "Bhatia et al. 2025, arXiv:2507.07120, section 2"}, false, context_parallel},
     {"cache_8bit", {GP_COST_QUALITY, 0, 0, "Sheng et al. 2023, arXiv:2303.06865, section 4"}, false, cache_8bit},
     {"weights_8bit", {GP_COST_QUALITY, 0, 0, "Dettmers et al. 2022, arXiv:2208.07339, section 3"}, false, weights_8bit},
     {"weights_4bit", {GP_COST_QUALITY, 0, 0, "Frantar et al. 2023, arXiv:2210.17323, section 4"}, false, weights_4bit},

@@ -26,6 +26,16 @@ static const gp_formula kv_cache_latent = GP_FORMULA(
     "kv_cache.latent", "layers * latent * sequences * ceil(context / block) * block * bits / 8",
     "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key per token, the same on every "
     "tensor-parallel rank");
+#define SHARED_OUT "github.com/vllm-project/vllm docs/serving/context_parallel_deployment.md, docs.sglang.io, decode context " \
+    "parallelism; Bhatia et al. 2025 (Helix), arXiv:2507.07120: token p of a sequence is kept by rank p mod dcp"
+static const gp_formula kv_cache_shared = GP_FORMULA(
+    "kv_cache.blocks_shared",
+    "2 * layers * kv_heads * head_dim * sequences * ceil(ceil(context / dcp) / block) * block * bits / 8", SHARED_OUT);
+static const gp_formula kv_cache_unlike_shared = GP_FORMULA(
+    "kv_cache.unlike_shared",
+    "layers * kv_heads * (head_dim + value_dim) * sequences * ceil(ceil(context / dcp) / block) * block * bits / 8", SHARED_OUT);
+static const gp_formula kv_cache_latent_shared = GP_FORMULA(
+    "kv_cache.latent_shared", "layers * latent * sequences * ceil(ceil(context / dcp) / block) * block * bits / 8", SHARED_OUT);
 #define DEEPSEEK_V4 "DeepSeek-V4 (github.com/ggml-org/llama.cpp src/llama-kv-cache-dsv4.cpp; github.com/sgl-project/sglang " \
     "mem_cache/deepseek_v4_memory_pool.py): "
 static const gp_formula kv_cache_recent = GP_FORMULA(
@@ -51,42 +61,45 @@ static gp_amount compressed_amount(const gp_cache_group *group, double sequences
     return GP_AMOUNT(kv_cache_compressed, layers * entry * sequences * entries, terms);
 }
 
+/* The last term of a cache's formula and what it makes of the formula: the tokens in view, or ranks that share them out. */
+static gp_amount in_part(gp_amount amount, const gp_cache_group *group, double context, const gp_formula *window,
+                         const gp_formula *shared) {
+    bool limited = window != NULL && group->window > 0 && (double)group->window < context;
+    if (!limited && group->shared == 1) return amount;
+    amount.formula = limited ? window : shared;
+    gp_amount_term(&amount, limited ? "window" : "dcp", (double)(limited ? group->window : group->shared));
+    return amount;
+}
+
 gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits) {
     double layers = (double)group->layers, heads = (double)group->kv_heads, width = (double)group->head_dim;
     double elements = (double)group->elements, window = (double)group->window;
     if (group->recent || group->stride > 1) return compressed_amount(group, sequences, context, block, bits);
     bool limited = group->window > 0 && window < context;
-    double cells = sequences * ceil((limited ? window : context) / block) * block;
-    double bytes = layers * elements * cells * bits / 8;
+    double tokens = limited ? window : ceil(context / (double)group->shared);
+    double bytes = layers * elements * sequences * ceil(tokens / block) * block * bits / 8;
     if (group->kv_heads == 0) {
         const gp_term terms[] = {{"layers", layers},   {"latent", elements}, {"sequences", sequences},
                                  {"context", context}, {"block", block},     {"bits", bits}};
-        return GP_AMOUNT(kv_cache_latent, bytes, terms);
+        return in_part(GP_AMOUNT(kv_cache_latent, bytes, terms), group, context, NULL, &kv_cache_latent_shared);
     }
     if (group->value_dim != group->head_dim) {
-        double values = (double)group->value_dim;
-        const gp_term terms[] = {{"layers", layers},       {"kv_heads", heads}, {"head_dim", width}, {"value_dim", values},
-                                 {"sequences", sequences}, {"context", context}, {"block", block},   {"bits", bits},
-                                 {"window", window}};
-        gp_amount amount = GP_AMOUNT(kv_cache_unlike, bytes, terms);
-        if (limited) amount.formula = &kv_cache_unlike_window;
-        else amount.term_count--;
-        return amount;
+        const gp_term terms[] = {{"layers", layers},   {"kv_heads", heads}, {"head_dim", width}, {"value_dim", (double)group->value_dim},
+                                 {"sequences", sequences}, {"context", context}, {"block", block}, {"bits", bits}};
+        return in_part(GP_AMOUNT(kv_cache_unlike, bytes, terms), group, context, &kv_cache_unlike_window, &kv_cache_unlike_shared);
     }
     const gp_term terms[] = {{"layers", layers},   {"kv_heads", heads}, {"head_dim", width}, {"sequences", sequences},
-                             {"context", context}, {"block", block},    {"bits", bits},      {"window", window}};
-    gp_amount amount = GP_AMOUNT(kv_cache, bytes, terms);
-    if (limited)
-        amount.formula = &kv_cache_window;
-    else
-        amount.term_count--;
-    return amount;
+                             {"context", context}, {"block", block},    {"bits", bits}};
+    return in_part(GP_AMOUNT(kv_cache, bytes, terms), group, context, &kv_cache_window, &kv_cache_shared);
 }
 
 static const gp_formula kv_cache_index = GP_FORMULA(
     "kv_cache.index", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(context / block) * block",
     "DeepSeek-V3.2, arXiv:2512.02556, section 2.1: one indexer key per token; github.com/vllm-project/vllm "
     "vllm/model_executor/models/deepseek_v2.py: fp8 with an fp32 scale for 128 values");
+static const gp_formula kv_cache_index_shared = GP_FORMULA(
+    "kv_cache.index_shared", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(ceil(context / dcp) / block) * block",
+    SHARED_OUT);
 static const gp_formula kv_cache_index_compressed = GP_FORMULA(
     "kv_cache.index_compressed",
     "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(ceil(context / block) * block / stride)",
@@ -99,8 +112,12 @@ gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, doub
         double entries = sequences * ceil(ceil(context / block) * block / stride);
         return GP_AMOUNT(kv_cache_index_compressed, layers * gp_index_bytes(group->index) * entries, terms);
     }
-    double cells = sequences * ceil(context / block) * block;
-    return gp_amount_make(&kv_cache_index, layers * gp_index_bytes(group->index) * cells, 5, terms);
+    double shared = (double)group->index_shared, cells = sequences * ceil(ceil(context / shared) / block) * block;
+    gp_amount amount = gp_amount_make(&kv_cache_index, layers * gp_index_bytes(group->index) * cells, 5, terms);
+    if (group->index_shared == 1) return amount;
+    amount.formula = &kv_cache_index_shared;
+    gp_amount_term(&amount, "dcp", shared);
+    return amount;
 }
 
 static const gp_formula recurrent_state = GP_FORMULA(
@@ -201,6 +218,7 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 
 const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
+    &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_index_shared,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
     &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
     &graphs,          NULL,

@@ -15,7 +15,9 @@ static void add_group(gp_cache *cache, const gp_cache_group *group) {
         cache->groups[i].layers += group->layers;
         return;
     }
-    cache->groups[cache->count++] = *group;
+    cache->groups[cache->count] = *group;
+    cache->groups[cache->count].shared = cache->groups[cache->count].index_shared = 1;
+    cache->count++;
 }
 
 /* The last tokens one by one, and all of them compressed. */
@@ -66,6 +68,14 @@ void gp_cache_of(const gp_model *model, int64_t tp, int64_t first, int64_t count
         if (layers[kind] > 0) add_kind(&model->shape.latent, cache, &model->kinds[kind], tp, layers[kind]);
 }
 
+void gp_cache_of_rank(const gp_model *model, const gp_layout *layout, int64_t first, int64_t count, gp_cache *cache) {
+    gp_cache_of(model, layout->attention.tp, first, count, cache);
+    for (int i = 0; i < cache->count; i++) {
+        cache->groups[i].shared = layout->dcp;
+        cache->groups[i].index_shared = layout->index_dcp;
+    }
+}
+
 bool gp_cache_has_states(const gp_cache *cache) { return cache->conv_elements > 0 || cache->state_elements > 0; }
 
 int64_t gp_first_layer(const gp_model *model, const gp_layout *layout, int64_t stage) {
@@ -86,7 +96,8 @@ double gp_cache_token_bytes(const gp_cache *cache, double bits) {
     for (int i = 0; i < cache->count; i++) {
         const gp_cache_group *group = &cache->groups[i];
         if (group->recent) continue;
-        double entry = gp_cache_entry_bytes(group, bits) + gp_index_bytes(group->index);
+        double entry = gp_cache_entry_bytes(group, bits) / (double)group->shared;
+        entry += gp_index_bytes(group->index) / (double)group->index_shared;
         bytes += (double)group->layers * entry / (double)group->stride;
     }
     return bytes;

@@ -15,6 +15,7 @@ typedef struct {
     int64_t chosen;        /* entries that one token reads, by the indexer's choice; 0 = all */
     bool recent;           /* the window beside compressed entries: a buffer of fixed size, which no token adds to */
     int64_t index;         /* width of a sparse-attention indexer's key, 0 = none */
+    int64_t shared, index_shared; /* ranks over which a sequence's entries, and its indexer keys, are shared out; at least 1 */
 } gp_cache_group;
 
 #define GP_CACHE_GROUPS_MAX (2 * GP_KINDS_MAX)
@@ -29,6 +30,9 @@ typedef struct {
 
 /* Caches of layers first … first + count - 1 under tensor parallelism of tp. */
 void gp_cache_of(const gp_model *model, int64_t tp, int64_t first, int64_t count, gp_cache *cache);
+
+/* The same for one rank of a layout, among which tokens may be shared out. */
+void gp_cache_of_rank(const gp_model *model, const gp_layout *layout, int64_t first, int64_t count, gp_cache *cache);
 
 /* True when a sequence has a state of fixed size beside its cache. */
 bool gp_cache_has_states(const gp_cache *cache);

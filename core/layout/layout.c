@@ -89,13 +89,30 @@ static void check_heads(const gp_layout *layout, const gp_model *model, const ch
         gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_HEADS_NOT_DIVISIBLE, path);
         gp_argue_number(row, "heads", (double)(heads % tp != 0 ? heads : kv_heads));
         gp_argue_number(row, "tp", (double)tp);
-    } else if (tp > kv_heads) {
+    } else if (tp > kv_heads * layout->dcp) {
         gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_KV_HEADS_REPLICATED, path);
         gp_argue_number(row, "kv_heads", (double)kv_heads);
         gp_argue_number(row, "tp", (double)tp);
-        int64_t copies = tp / kv_heads;
+        int64_t copies = tp / (kv_heads * layout->dcp);
         gp_argue_number(row, "copies", (double)copies);
     }
+}
+
+/* The ranks that share out a sequence's tokens are among those that would hold copies of its cache. */
+static void check_context_ranks(const gp_job *job, const gp_layout *layout, const gp_model *model, gp_diagnostics *diagnostics) {
+    int64_t tp = layout->attention.tp, dcp = layout->dcp;
+    if (dcp <= 1) return;
+    if (tp % dcp != 0) {
+        gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_DCP_MISMATCH, "infer.dcp");
+        gp_argue_number(row, "dcp", (double)dcp);
+        gp_argue_number(row, "tp", (double)tp);
+        return;
+    }
+    int64_t most = gp_layout_most_dcp(job, model, tp);
+    if (dcp <= most) return;
+    gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_DCP_BEYOND_COPIES, "infer.dcp");
+    gp_argue_number(row, "dcp", (double)dcp);
+    gp_argue_number(row, "most", (double)most);
 }
 
 static void check_stages(const gp_layout *layout, const gp_model *model, const char *path,
@@ -200,7 +217,7 @@ static bool has_error(const gp_diagnostics *diagnostics, int from) {
 bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout, gp_diagnostics *diagnostics) {
     int before = diagnostics->count;
     bool training = gp_is_training(job);
-    *layout = (gp_layout){.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .ep = 1, .dp = 1, .micro_batch = 1, .grad_accum = 1};
+    *layout = (gp_layout){.tp = 1, .pp = 1, .vpp = 1, .cp = 1, .dcp = 1, .index_dcp = 1, .ep = 1, .dp = 1, .micro_batch = 1, .grad_accum = 1};
     layout->gpus = degree(job, GP_FIELD_COUNT, 1);
     layout->per_node = degree(job, GP_FIELD_PER_NODE, 8);
     gp_recipe_build(job, model, &layout->recipe);
@@ -209,6 +226,7 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
     else
         read_inference(job, model, layout);
     layout->attention = gp_layout_attention(job, layout->tp, replicas_of(job, layout), diagnostics);
+    if (!training) gp_layout_share_tokens(job, layout);
     check_heads(layout, model, training ? "train.tp" : "infer.tp", diagnostics);
     settle_replicas(job, layout, diagnostics);
     check_stages(layout, model, training ? "train.pp" : "infer.pp", diagnostics);
@@ -219,6 +237,7 @@ bool gp_layout_build(const gp_job *job, const gp_model *model, gp_layout *layout
         gp_layout_read_split(job, model, layout, diagnostics);
         check_sequence(job, layout->cp, diagnostics);
     } else {
+        check_context_ranks(job, layout, model, diagnostics);
         settle_sequences(job, layout);
     }
     return !has_error(diagnostics, before);
@@ -266,7 +285,7 @@ static gp_attention_groups settled_attention(const gp_job *job, int64_t tp, int6
 void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
     bool training = gp_is_training(job);
     if (gp_origin_of(job, GP_FIELD_TASK) != GP_GIVEN) return;
-    gp_layout layout = {.vpp = at_least_one(settled(job, GP_FIELD_VPP, diagnostics))};
+    gp_layout layout = {.vpp = at_least_one(settled(job, GP_FIELD_VPP, diagnostics)), .dcp = 1};
     int64_t tp = settled(job, training ? GP_FIELD_TP : GP_FIELD_INFER_TP, diagnostics);
     int64_t pp = settled(job, training ? GP_FIELD_PP : GP_FIELD_INFER_PP, diagnostics);
     int64_t cp = training ? settled(job, GP_FIELD_CP, diagnostics) : 1;
@@ -274,7 +293,9 @@ void gp_layout_check(const gp_job *job, const gp_model *model, gp_diagnostics *d
     layout.tp = at_least_one(tp);
     layout.pp = at_least_one(pp);
     layout.attention = settled_attention(job, tp, dp, &layout, diagnostics);
+    if (!training && tp > 0 && !gp_is_faulty(diagnostics, "infer.dcp")) layout.dcp = gp_layout_dcp(job);
     if (model != NULL) {
+        if (!training) check_context_ranks(job, &layout, model, diagnostics);
         check_heads(&layout, model, training ? "train.tp" : "infer.tp", diagnostics);
         check_stages(&layout, model, training ? "train.pp" : "infer.pp", diagnostics);
     }

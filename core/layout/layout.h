@@ -19,6 +19,8 @@ typedef struct {
     int64_t gpus, per_node;
     int64_t tp, pp, vpp, cp, ep, dp;
     gp_attention_groups attention;
+    int64_t dcp;                 /* ranks of a group over which the tokens of each sequence are shared out, at least 1 */
+    int64_t index_dcp;           /* the same for the keys of a sparse-attention indexer */
     int zero;                    /* 0 … 3, training */
     bool sequence_parallel;
     int64_t micro_batch, grad_accum, global_batch, seq_len;
@@ -72,6 +74,16 @@ bool gp_layout_dp_is_within(const gp_job *job);
 
 /* True where the engine makes each group a replica, or tensor parallelism is not a multiple of them. */
 bool gp_layout_groups_are_replicas(const gp_job *job);
+
+/* Decode context parallelism: ranks that tensor parallelism gives copies of a cache share out its tokens instead. What the
+ * job says of it, where its engine has it (vLLM and SGLang) and the ledger counts it; at least 1. */
+int64_t gp_layout_dcp(const gp_job *job);
+/* Sets the layout's. SGLang keeps the keys of an indexer on every rank. */
+void gp_layout_share_tokens(const gp_job *job, gp_layout *layout);
+
+/* Most ranks that can share out a sequence's tokens: the copies that `tp` ranks hold of every layer's cache. 1 where a layer
+ * has none, or its tokens are not shared out: windows, compressed entries, and KV heads under SGLang. */
+int64_t gp_layout_most_dcp(const gp_job *job, const gp_model *model, int64_t tp);
 
 /* Ranks over which a matrix of a layer is split that is not a routed expert's. */
 int64_t gp_layout_ways(const gp_layout *layout, gp_tensor tensor);

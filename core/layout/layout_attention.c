@@ -1,4 +1,4 @@
-/* layout_attention.c: data-parallel attention of serving engines. Every group computes attention for its own sequences; the
+/* layout_attention.c: how serving engines share out attention. Data-parallel attention: every group computes attention for its own sequences; the
  * routed experts are split over the ranks of all groups.
  *
  * SGLang (layers/dp_attention.py; --enable-dp-attention): --dp-size groups within --tp-size, of tp / dp ranks each, which
@@ -59,3 +59,36 @@ int64_t gp_layout_ways(const gp_layout *layout, gp_tensor tensor) {
 }
 
 int64_t gp_layout_caches(const gp_layout *layout) { return layout->dp * (layout->tp / layout->attention.tp); }
+
+/* Position p of a sequence is kept by rank p mod dcp of those that would keep copies. vLLM
+ * (docs/serving/context_parallel_deployment.md; --decode-context-parallel-size): within tensor parallelism, at most as many
+ * ranks as there are copies of a KV head or latent; no windows (v1/kv_cache_interface.py). SGLang
+ * (docs/advanced_features/dcp; --dcp-size): latents alone. */
+int64_t gp_layout_dcp(const gp_job *job) {
+    bool served = is_sglang(job) || gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
+    bool counted = served && gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED);
+    return !gp_is_training(job) && counted ? given(job, GP_FIELD_DCP) : 1;
+}
+
+/* Indexer keys: github.com/sgl-project/sglang pull request 31821; vLLM shares them out as well (pull request 46145). */
+void gp_layout_share_tokens(const gp_job *job, gp_layout *layout) {
+    layout->dcp = gp_layout_dcp(job);
+    layout->index_dcp = is_sglang(job) ? 1 : layout->dcp;
+}
+
+static int64_t copies_of(const gp_job *job, const gp_layer *layer, int64_t tp) {
+    if (layer->cache_keys == 0 || tp == 1) return tp;
+    if (layer->window > 0 || layer->kind.attention == GP_ATTENTION_COMPRESSED) return 1;
+    if (layer->kind.attention == GP_ATTENTION_LATENT) return tp;
+    int64_t heads = layer->kind.kv_heads > 0 ? layer->kind.kv_heads : 1;
+    return is_sglang(job) || tp <= heads ? 1 : tp / heads;
+}
+
+int64_t gp_layout_most_dcp(const gp_job *job, const gp_model *model, int64_t tp) {
+    int64_t most = tp;
+    for (int i = 0; i < model->kind_count; i++) {
+        int64_t copies = copies_of(job, &model->kinds[i], tp);
+        if (copies < most) most = copies;
+    }
+    return most;
+}

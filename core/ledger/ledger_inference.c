@@ -224,7 +224,7 @@ void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layo
     const gp_stage_share *share = &ledger->share;
     gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, weights_of(model, layout, share), spread_weights);
     gp_cache cache;
-    gp_cache_of(model, layout->attention.tp, gp_first_layer(model, layout, share->index), share->layers, &cache);
+    gp_cache_of_rank(model, layout, gp_first_layer(model, layout, share->index), share->layers, &cache);
     if (layout->recipe.engine == GP_ENGINE_TRANSFORMERS)
         add_transformers(job, model, layout, &cache, ledger);
     else

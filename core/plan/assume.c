@@ -73,6 +73,7 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_KV_UNIFIED:
     case GP_FIELD_OUTPUTS_MAX:
     case GP_FIELD_SWA_FULL:
+    case GP_FIELD_DCP:
         return true;
     default:
         return false;
@@ -196,6 +197,8 @@ static void note_field(gp_plan *plan, gp_field field) {
 
 void gp_assume(gp_plan *plan) {
     for (int field = 0; field < GP_FIELD_TOTAL; field++) note_field(plan, (gp_field)field);
+    if (!gp_is_training(&plan->job) && plan->layout.dcp > 1)
+        gp_argue_number(gp_diagnose(&plan->diagnostics, GP_CODE_DCP_NOT_MEASURED, "infer.dcp"), "dcp", (double)plan->layout.dcp);
     if (gp_is_adapter(&plan->job) && plan->job.lora_targets == 0)
         gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_DEFAULT_VALUE, "train.lora.targets"), "value",
                       "all-linear");

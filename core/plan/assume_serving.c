@@ -69,6 +69,8 @@ bool gp_assume_lacks_object(const gp_plan *plan, gp_field field) {
         return !experts || gp_whole(&plan->job, field) != 1;
     case GP_FIELD_ENGINE_VERSION:
         return !version_is_known(plan);
+    case GP_FIELD_DCP:
+        return gp_whole(&plan->job, field) > plan->layout.dcp;
     case GP_FIELD_CONTEXT_PER_SEQUENCE:
         return context_is_another(plan);
     case GP_FIELD_DRAFT_ACCEPTANCE:

@@ -2,10 +2,14 @@
 
 #include "layout/cache.h"
 
-/* Cached bytes of one token in a stage's layers, on one of `tp` ranks. */
-static double token_bytes(const gp_plan *plan, const gp_stage_share *share, int64_t tp) {
+/* Cached bytes of one token in a stage's layers: on average over the tokens, on one rank; or in all. */
+static double token_bytes(const gp_plan *plan, const gp_stage_share *share, bool one_rank) {
     gp_cache cache;
-    gp_cache_of(&plan->model, tp, gp_first_layer(&plan->model, &plan->layout, share->index), share->layers, &cache);
+    int64_t first = gp_first_layer(&plan->model, &plan->layout, share->index);
+    if (one_rank)
+        gp_cache_of_rank(&plan->model, &plan->layout, first, share->layers, &cache);
+    else
+        gp_cache_of(&plan->model, 1, first, share->layers, &cache);
     return gp_cache_token_bytes(&cache, plan->layout.recipe.kv_bits);
 }
 
@@ -17,7 +21,7 @@ static bool has_windows(const gp_plan *plan) {
 
 /* Cache of one token on one GPU of a stage; where layers forget, that of an average token of the job's sequences. */
 static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
-    double all = token_bytes(plan, &stage->share, plan->layout.attention.tp);
+    double all = token_bytes(plan, &stage->share, true);
     if (!has_windows(plan)) return all;
     double tokens = (double)plan->layout.sequences * (double)plan->layout.context;
     return (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) / tokens;
@@ -29,8 +33,8 @@ uint64_t gp_figures_cache(const gp_plan *plan) {
     double bytes = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
-        double one = token_bytes(plan, &stage->share, plan->layout.attention.tp);
-        double ranks = one > 0 ? token_bytes(plan, &stage->share, 1) / one : 0;
+        double one = token_bytes(plan, &stage->share, true);
+        double ranks = one > 0 ? token_bytes(plan, &stage->share, false) / one : 0;
         bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
     }
     double sequences = (double)gp_whole(&plan->job, GP_FIELD_CONCURRENCY);

@@ -123,6 +123,7 @@ static void write_training_degrees(gp_writer *writer, const gp_plan *plan) {
 
 static void write_serving_degrees(gp_writer *writer, const gp_layout *layout) {
     gp_write_whole(writer, "dp", layout->dp);
+    if (layout->dcp > 1) gp_write_whole(writer, "dcp", layout->dcp);
     if (layout->attention.groups == 1) return;
     gp_write_whole(writer, "attention_dp", layout->attention.groups);
     gp_write_whole(writer, "attention_tp", layout->attention.tp);

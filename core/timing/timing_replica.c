@@ -40,7 +40,7 @@ static void count_layers(gp_replica *m) {
     }
     int64_t tp = m->layout->attention.tp, groups = m->layout->tp / tp;
     m->attention_ways = (double)groups;
-    gp_cache_of(model, tp, 0, model->shape.layers, &m->cache);
+    gp_cache_of_rank(model, m->layout, 0, model->shape.layers, &m->cache);
     m->head = (double)model->shape.vocab * (double)model->shape.hidden;
 }
 
@@ -235,10 +235,10 @@ static double cache_read(const gp_replica *m, double context) {
         double entries = places / (double)group->stride;
         double seen = group->window > 0 ? fmin(entries, (double)group->window) : entries;
         if (group->chosen > 0) {
-            bytes += (double)group->layers * gp_index_bytes(group->index) * seen;
+            bytes += (double)group->layers * gp_index_bytes(group->index) * seen / (double)group->index_shared;
             seen = fmin(seen, (double)group->chosen);
         }
-        bytes += (double)group->layers * gp_cache_entry_bytes(group, bits) * seen;
+        bytes += (double)group->layers * gp_cache_entry_bytes(group, bits) * seen / (double)group->shared;
     }
     return bytes;
 }
@@ -265,6 +265,25 @@ static double reduce_seconds(const gp_replica *m, double passes, double tokens) 
     return each_layer * m->layers * (passes * (m->engine->reduce_s + m->hop_s) + moved / (m->link_bytes_per_s * link_share));
 }
 
+/* Ranks that share out a sequence's tokens gather the queries of all their heads and, with what each makes of its tokens, a
+ * sum for each head, and add up the outputs (vllm/v1/attention/ops: cp_lse_ag_out_rs). No measurement tells how long: three
+ * collectives a layer, each as slow to start as an all-reduce. Heads of a latent are as wide as it is. */
+static double merge_seconds(const gp_replica *m, double tokens) {
+    const double link_share = 0.7, each_layer = 3, element_bytes = 2, ways = 2;
+    double ranks = (double)m->layout->dcp, seconds = 0;
+    if (ranks <= 1) return 0;
+    for (int i = 0; i < m->model->kind_count; i++) {
+        const gp_layer *layer = &m->model->kinds[i];
+        if (layer->cache_keys == 0) continue;
+        bool latent = layer->kind.attention == GP_ATTENTION_LATENT;
+        double width = latent ? (double)layer->kind.heads * (double)(layer->cache_keys + layer->cache_values) : head_width(&layer->kind);
+        double moved = ways * (ranks - 1) * tokens * width / (double)m->layout->attention.tp * element_bytes;
+        double starts = each_layer * (m->engine->reduce_s + m->hop_s);
+        seconds += (double)m->model->kind_layers[i] * (starts + moved / (m->link_bytes_per_s * link_share));
+    }
+    return seconds;
+}
+
 gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
@@ -282,7 +301,7 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     parts.host_s = host_seconds(m, tokens, parts.flops) + m->host.attention * cache_bytes / m->host.bytes_per_s;
     parts.cache_bytes = (1 - m->host.attention) * cache_bytes;
     parts.cache_rate = m->bandwidth * engine->cache_share;
-    parts.reduce_s = reduce_seconds(m, 1, tokens);
+    parts.reduce_s = reduce_seconds(m, 1, tokens) + merge_seconds(m, tokens / m->attention_ways);
     double latency = multiplied(m->layers * engine->layer_s, engine->layer, m->format) +
                      m->expert_layers * engine->expert_layer_s + engine->step_s +
                      batch / m->attention_ways * engine->sequence_s;

@@ -93,7 +93,7 @@ static void hardware_row(gp_table *table, const gp_view *view, const cJSON *repo
 
 /* "tensor parallel 4 · ZeRO stage 2 · micro-batch 4": degrees of 1 and what is off go unsaid. */
 static void parallel_row(gp_table *table, const gp_view *view, const cJSON *parallel) {
-    static const char *const degrees[] = {"tp", "pp", "vpp", "cp", "ep", "dp"};
+    static const char *const degrees[] = {"tp", "pp", "vpp", "cp", "ep", "dp", "attention_dp", "dcp"};
     static const char *const settings[] = {"zero", "recompute", "seq_len", "micro_batch", "grad_accum", "global_batch"};
     row(table, view, "cli.plan.layout");
     gp_buffer *cell = gp_table_cell(table, 1);

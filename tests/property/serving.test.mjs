@@ -185,3 +185,27 @@ test("where ranks hold copies of a cache, data-parallel attention is proposed, a
   const [dense] = planAll([job("sglang", { tp: 8, concurrency: 512 }, { gpu: "H100", count: 8 }, "meta-llama/Llama-3.1-70B")]);
   assert.ok(!dense.advice.some(({ id }) => id === "attention_dp"));
 });
+
+test("decode context parallelism shares a cache out over the ranks that would hold copies of it", () => {
+  const cases = [["deepseek-ai/DeepSeek-V3", "vllm", 8], ["deepseek-ai/DeepSeek-V3", "sglang", 8], ["Qwen/Qwen3-235B-A22B", "vllm", 2]];
+  for (const [model, engine, dcp] of cases) {
+    const serve = (infer) => job(engine, { weights: "fp8", tp: 8, concurrency: 64, context: 16384, ...infer }, { gpu: "H200", count: 8 }, model);
+    const [whole, shared, crowded] = planAll([serve({}), serve({ dcp }), serve({ concurrency: 512 })]);
+    const cache = ({ memory }) => memory.stages[0].items.find(({ id }) => id === "kv_cache").bytes;
+    assert.equal(cache(whole), dcp * cache(shared), model);
+    assert.equal(shared.kv.bytes, whole.kv.bytes);
+    assert.equal(shared.kv.bytes_per_token, whole.kv.bytes_per_token);
+    assert.ok(Math.abs(shared.kv.max_tokens / whole.kv.max_tokens - dcp) < 1e-4);
+    assert.equal(shared.parallel.dcp, dcp);
+    assert.ok(shared.time.decode_tok_s < whole.time.decode_tok_s, "one short sequence pays for the collectives");
+    assert.ok(shared.assumptions.some(({ code }) => code === "dcp_not_measured"));
+    const knob = crowded.advice.find(({ id }) => id === "dcp");
+    assert.deepEqual(knob.set, { "infer.dcp": dcp });
+    assert.ok(!shared.advice.some(({ id }) => id === "dcp"));
+  }
+  const [sparse, shared] = planAll([{}, { dcp: 8 }].map((infer) =>
+    job("sglang", { tp: 8, context: 16384, ...infer }, { gpu: "H200", count: 8 }, "deepseek-ai/DeepSeek-V3.2")));
+  const bytes = ({ memory }, formula) => memory.stages[0].items.find((item) => item.formula_id.startsWith(formula)).bytes;
+  assert.equal(bytes(sparse, "kv_cache.latent"), 8 * bytes(shared, "kv_cache.latent"));
+  assert.equal(bytes(sparse, "kv_cache.index"), bytes(shared, "kv_cache.index"), "SGLang keeps the indexer's keys on every GPU");
+});

@@ -389,6 +389,37 @@ static void test_heads_are_shared_out_in_a_group(void **state) {
     fixture_free(f);
 }
 
+/* The tokens of a sequence go over the ranks that would hold copies of its cache: at most as many as there are copies. */
+static void test_context_parallelism_shares_out_copies(void **state) {
+    (void)state;
+    static const struct { const char *engine, *model, *infer; gp_code code; int64_t dcp, index_dcp; } jobs[] = {
+        {"vllm", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"dcp\":8", GP_CODE_COUNT, 8, 8},
+        {"vllm", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"dcp\":3", GP_CODE_DCP_MISMATCH, 0, 0},
+        {"vllm", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"dcp\":16", GP_CODE_DCP_MISMATCH, 0, 0},
+        {"sglang", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"dcp\":4", GP_CODE_COUNT, 4, 1},
+        {"sglang", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"attention_dp\":4,\"dcp\":2", GP_CODE_COUNT, 2, 1},
+        {"sglang", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"attention_dp\":4,\"dcp\":4", GP_CODE_DCP_MISMATCH, 0, 0},
+        {"vllm", "Qwen/Qwen3-235B-A22B", "\"tp\":8,\"dcp\":2", GP_CODE_COUNT, 2, 2},
+        {"vllm", "Qwen/Qwen3-235B-A22B", "\"tp\":8,\"dcp\":4", GP_CODE_DCP_BEYOND_COPIES, 0, 0},
+        {"vllm", "Qwen/Qwen3-235B-A22B", "\"tp\":4,\"dcp\":2", GP_CODE_DCP_BEYOND_COPIES, 0, 0},
+        {"sglang", "Qwen/Qwen3-235B-A22B", "\"tp\":8,\"dcp\":2", GP_CODE_DCP_BEYOND_COPIES, 0, 0},
+        {"vllm", "google/gemma-3-27b-it", "\"tp\":8,\"dcp\":2", GP_CODE_DCP_BEYOND_COPIES, 0, 0},
+        {"tensorrt-llm", "deepseek-ai/DeepSeek-V3", "\"tp\":8,\"dcp\":8", GP_CODE_COUNT, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "{\"task\":\"infer\",\"model\":\"%s\",\"infer\":{\"engine\":\"%s\",%s},"
+                 "\"hardware\":{\"gpu\":\"H200\",\"count\":8}}", jobs[i].model, jobs[i].engine, jobs[i].infer);
+        fixture *f = fixture_of(text);
+        bool refused = jobs[i].code != GP_CODE_COUNT;
+        assert_int_equal(f->valid, !refused);
+        if (refused) assert_true(fixture_has(f, jobs[i].code, "infer.dcp"));
+        if (!refused) assert_int_equal(f->layout.dcp, jobs[i].dcp);
+        if (!refused) assert_int_equal(f->layout.index_dcp, jobs[i].index_dcp);
+        fixture_free(f);
+    }
+}
+
 static void test_hostile_degrees_do_not_overflow(void **state) {
     (void)state;
     fixture *f = training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
@@ -423,6 +454,7 @@ int main(void) {
         cmocka_unit_test(test_groups_that_are_replicas_share_the_experts),
         cmocka_unit_test(test_sglang_counts_groups_as_data_parallelism),
         cmocka_unit_test(test_heads_are_shared_out_in_a_group),
+        cmocka_unit_test(test_context_parallelism_shares_out_copies),
         cmocka_unit_test(test_hostile_degrees_do_not_overflow),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
