@@ -306,6 +306,8 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
     recipe->engine = gp_engine_of(job);
+    /* Every nn.Linear is replaced, the output matrix too (gpt-fast quantize.py; torchao quantize_). */
+    recipe->packs_head = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_GPT_FAST) && model->head_params > 0;
     recipe->release = engine_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {

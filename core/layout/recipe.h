@@ -118,6 +118,7 @@ typedef struct {
                                             another engine */
     double block;                        /* tokens of a block of the cache */
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
+    bool packs_head;                     /* the output matrix is packed like the matrices of the layers */
     /* How llama.cpp builds the graph of this architecture. */
     bool experts_on_host;                /* routed experts stay in host memory, where they are computed */
     bool ignores_windows;                /* gives windowed layers a whole cache */

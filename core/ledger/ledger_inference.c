@@ -45,7 +45,12 @@ static gp_engine_widths widths_of(const gp_model *model, const gp_layout *layout
 /* Weights by the format's bits, or by the tensors of a GGUF file, which other engines read too. */
 static gp_amount weights_of(const gp_model *model, const gp_layout *layout, const gp_stage_share *share) {
     const gp_recipe *recipe = &layout->recipe;
-    if (recipe->mix < 0) return gp_weights_amount(share, recipe, 1);
+    gp_stage_share packed = *share;
+    if (recipe->packs_head) {
+        packed.linear_params = gp_add(share->linear_params, share->head_params);
+        packed.other_params = gp_sub_or_zero(share->other_params, share->head_params);
+    }
+    if (recipe->mix < 0) return gp_weights_amount(&packed, recipe, 1);
     int64_t first = gp_first_layer(model, layout, share->index);
     gp_file_share file = {.layers = gp_recipe_file_layers(model, recipe, first, share->layers),
                           .imported = recipe->mix_layers > 0};

@@ -9,6 +9,21 @@ static gp_range ranged(double value, double spread) {
     return (gp_range){value, value / (1 + spread), value * (1 + spread)};
 }
 
+/* The same of a figure that rests on a time of which a part is a host's: memory and processor of one that holds so much are
+ * between 2.5 times as slow and as fast as what is taken (dual channels to a server's eight or twelve). */
+static gp_range ranged_rate(double value, double spread, const gp_timed *over) {
+    const double host_factor = 2.5;
+    gp_range range = ranged(value, spread);
+    range.low *= over->value / (over->value + over->unsure_s * (host_factor - 1));
+    range.high *= over->value / (over->value - over->unsure_s * (1 - 1 / host_factor));
+    return range;
+}
+
+static gp_range ranged_time(double value, double spread, const gp_timed *over) {
+    gp_range rate = ranged_rate(1 / value, spread, over);
+    return (gp_range){value, 1 / rate.high, 1 / rate.low};
+}
+
 static double number(const gp_job *job, gp_field field, double fallback) {
     return gp_known(job, field) ? (double)gp_whole(job, field) : fallback;
 }
@@ -59,25 +74,31 @@ static double shared_seconds(const gp_replica *m, double prompt, double prompt_s
     return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
 }
 
+/* Libraries read the prompts of a batch at once and generate then; servers and llama.cpp read one after the other. */
+static bool reads_batch(const gp_replica *m) { return m->layout->recipe.engine == GP_ENGINE_TRANSFORMERS; }
+
 /* Returns the seconds that a new request waits for others. */
 static double generate(const gp_replica *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
     const gp_engine_speed *engine = m->engine;
     double full_s = 0, shared_s = shared_seconds(m, load->computed, prompt_s, &full_s);
+    bool at_once = reads_batch(m);
+    if (at_once) shared_s /= batch;
     gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, m->tokens_per_step,
                                  batch,        shared_s};
     serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
-    serving->throughput_tok_s = ranged(serving->throughput.value, engine->spread_serving);
-    double others = (batch - 1) * shared_s / load->output;
+    serving->throughput_tok_s = ranged_rate(serving->throughput.value, engine->spread_serving, &serving->step);
+    double others = at_once ? 0 : (batch - 1) * shared_s / load->output;
     if (others > full_s) { /* bound by prompts: fewer decode at once */
         serving->step = gp_replica_step(m, fmax(1, batch * full_s / others), load->context);
         others = full_s;
     }
     serving->tpot.value = gp_tpot_seconds(serving->step.value, m->tokens_per_step, others, &serving->tpot.why);
-    serving->tpot_s = ranged(serving->tpot.value, batch <= 1 ? engine->spread_decode : engine->spread_serving);
+    double spread = batch <= 1 ? engine->spread_decode : engine->spread_serving;
+    serving->tpot_s = ranged_time(serving->tpot.value, spread, &serving->step);
     /* For a place; for the step at hand; and behind prompts of its own time, as if one request in ten came in a burst. */
     const double burst_share = 0.1;
     double queue_s = fmax(0, load->asked - serving->sequences) / 2 * load->output / serving->throughput.value;
-    return batch > 1 ? queue_s + serving->step.value + burst_share * (batch - 1) / 2 * shared_s : queue_s;
+    return batch > 1 && !at_once ? queue_s + serving->step.value + burst_share * (batch - 1) / 2 * shared_s : queue_s;
 }
 
 static void serve(const gp_replica *m, const traffic *load, gp_serving *serving) {
@@ -90,17 +111,18 @@ static void serve(const gp_replica *m, const traffic *load, gp_serving *serving)
     serving->alone = gp_replica_step(m, 1, load->context);
     serving->step = gp_replica_step(m, batch, load->context);
     serving->decode.value = gp_decode_per_second(serving->alone.value, m->tokens_per_step, &serving->decode.why);
-    serving->decode_tok_s = ranged(serving->decode.value, engine->spread_decode);
+    serving->decode_tok_s = ranged_rate(serving->decode.value, engine->spread_decode, &serving->alone);
     if (load->prompt >= 1) {
-        serving->prompt = gp_replica_prompt(m, load->computed, load->computed);
-        serving->prefill.value = gp_prefill_per_second(load->prompt, serving->prompt.value, &serving->prefill.why);
-        serving->prefill_tok_s = ranged(serving->prefill.value, engine->spread_prefill);
+        double prompts = reads_batch(m) ? batch : 1;
+        serving->prompt = gp_replica_prompt(m, load->computed * prompts, load->computed);
+        serving->prefill.value = gp_prefill_per_second(load->prompt * prompts, serving->prompt.value, &serving->prefill.why);
+        serving->prefill_tok_s = ranged_rate(serving->prefill.value, engine->spread_prefill, &serving->prompt);
     }
     double wait_s = 0;
     if (load->output >= 1) wait_s = generate(m, load, batch, serving->prompt.value, serving);
     if (load->prompt < 1) return;
     serving->ttft.value = gp_ttft_seconds(serving->prompt.value, engine->step_s, wait_s, &serving->ttft.why);
-    serving->ttft_s = ranged(serving->ttft.value, engine->spread_prefill);
+    serving->ttft_s = ranged_time(serving->ttft.value, engine->spread_prefill, &serving->prompt);
 }
 
 /* Doublings up to what the engine takes at once, and that. */

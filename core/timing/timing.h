@@ -13,18 +13,20 @@ typedef struct { double value, low, high; } gp_range;
 /* A figure with the formula that gave it; `why.bytes` is not used. */
 typedef struct {
     double value;
+    double unsure_s; /* of a time: what a host takes of which nothing is said */
     gp_amount why;
 } gp_timed;
 
 typedef struct {
     gp_range ttft_s;            /* from a request to its first token, waiting for a place included */
     gp_range tpot_s;            /* between two tokens of one sequence at the job's concurrency */
-    gp_range prefill_tok_s;     /* prompt tokens per second of one prompt */
+    gp_range prefill_tok_s;     /* prompt tokens per second of one prompt, of a library of the prompts of its batch */
     gp_range decode_tok_s;      /* tokens per second of one user alone */
     gp_range throughput_tok_s;  /* output tokens per second over all GPUs at the job's concurrency; where the job names
                                    none, at what a server holds at once */
     double sequences;           /* that run at once, over all replicas */
-    gp_timed alone, step, prompt; /* seconds: a decode step of one user and of `sequences`, reading one prompt */
+    gp_timed alone, step, prompt; /* seconds: a decode step of one user and of `sequences`, reading one prompt or, of a
+                                     library, those of its batch */
     gp_timed ttft, tpot, prefill, decode, throughput;
 } gp_serving;
 
@@ -62,25 +64,30 @@ typedef struct {
     double expert_share;      /* of that, reading experts */
     double cache_share;       /* of the bandwidth, reading the cache */
     double limit_bytes_per_s; /* that kernels reach on any device, 0 = none */
+    double unpack_flop;       /* of the device for each packed weight that a step reads, 0 = unpacking is no limit */
     double layer_s, expert_layer_s, step_s, sequence_s; /* each layer, layer of experts, step, sequence of a step */
     double kernel_layer_s;    /* each layer of a step that no graph holds: the host launches it while the device works */
     double answer_s;          /* each sequence's token on its way through the server, while the device works on */
     double hook_s;            /* each layer, where layers are spread over devices */
+    double stage_s;           /* each device but the first of those, which hands a step's state on */
     double reduce_s;          /* an all-reduce of few bytes */
     double compute_share;     /* of the FLOP rate, decoding many sequences */
     double prefill_share, attention_share; /* of the FLOP rate, reading prompts */
     double pass_layer_s;      /* each layer of a pass over a prompt */
     double unpack_bytes;      /* written and read for each packed weight of a pass */
+    bool packed_experts;      /* but not for those of experts */
     double duty;              /* share of the time that a busy server computes */
     int most_sequences;       /* of one replica at once; 0 = what it prepares for */
     int pass_tokens;          /* of a prompt in one pass, 0 = all */
     bool host_bound;          /* the host launches kernel by kernel, while the device works */
     bool half_accumulate;     /* products are summed in 16 bits, at twice the rate on GeForce cards */
+    bool half_scores;         /* those of attention too */
     bool expanded_cache;      /* keys and values are read once for every query head */
     bool static_cache;        /* all places of the cache are read, filled or not */
     bool keeps_room;          /* a sequence is let in when its whole output has room, not when its prompt has */
     bool server;              /* takes what waits into one batch, up to what it holds */
     double spread_decode, spread_serving, spread_prefill; /* half-widths of the 90 % ranges, relative */
+    uint16_t expert_layer[GP_SPEED_FORMATS];
     uint16_t rate[GP_SPEED_FORMATS], layer[GP_SPEED_FORMATS], compute[GP_SPEED_FORMATS], prefill[GP_SPEED_FORMATS];
 } gp_engine_speed;
 

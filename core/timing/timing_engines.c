@@ -7,7 +7,8 @@
 #define US(value) ((value) / 1e6)
 
 enum {
-    LLAMA_CPP, LLAMA_CPP_EARLY, TRANSFORMERS, TRANSFORMERS_2024, TRANSFORMERS_2023, VLLM_0, VLLM_1, SGLANG, SGLANG_0_4,
+    LLAMA_CPP, LLAMA_CPP_EARLY, LLAMA_CPP_2023, LLAMA_CPP_METAL, TRANSFORMERS, TRANSFORMERS_2024, TRANSFORMERS_2023,
+    VLLM_0, VLLM_1, SGLANG, SGLANG_0_4,
     TENSORRT_LLM, GPT_FAST, AWQ_LIBRARY, OWN_KERNELS, MLX, ROWS
 };
 
@@ -25,16 +26,32 @@ static const gp_engine_speed speeds[ROWS] = {
     [LLAMA_CPP] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
                    .layer_s = US(28), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
                    .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.4, .pass_layer_s = US(80),
-                   .duty = 1, .pass_tokens = 512, .half_accumulate = true,
+                   .stage_s = US(200), .duty = 1, .pass_tokens = 512, .half_accumulate = true,
                    .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
                    .rate = {[GP_SPEED_GGUF] = 95}},
     /* One kernel per operation, matrix-vector products that no longer gain above 1.4 TB/s; prompts in micro-batches. */
     [LLAMA_CPP_EARLY] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
                    .layer_s = US(85), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
-                   .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.19, .pass_layer_s = US(666),
-                   .unpack_bytes = 6.6, .duty = 1, .pass_tokens = 512, .half_accumulate = true,
+                   .compute_share = 0.3, .prefill_share = 0.65, .attention_share = 0.053, .pass_layer_s = US(450),
+                   .unpack_bytes = 5.2, .stage_s = US(200), .duty = 1, .pass_tokens = 512,
+                   .half_accumulate = true, .half_scores = true,
                    .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
-                   .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 144}},
+                   .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 118}},
+    /* Builds of 2023, before the scheduler: the same kernels for a token, a prompt launched far more slowly. */
+    [LLAMA_CPP_2023] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
+                   .layer_s = US(85), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
+                   .compute_share = 0.3, .prefill_share = 0.80, .attention_share = 0.12, .pass_layer_s = US(1600),
+                   .unpack_bytes = 7.1, .stage_s = US(200), .duty = 1, .pass_tokens = 512,
+                   .half_accumulate = true, .half_scores = true,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 135}},
+    /* On Apple's devices a token's weights are unpacked by the shader cores, which is what limits the smaller of them. */
+    [LLAMA_CPP_METAL] = {.share = 0.865, .expert_share = 0.8, .cache_share = 0.8, .unpack_flop = 29,
+                   .layer_s = US(132), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
+                   .compute_share = 0.3, .prefill_share = 0.75, .attention_share = 0.21, .pass_layer_s = US(80),
+                   .duty = 1, .pass_tokens = 512,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .prefill = {[GP_SPEED_GGUF] = 83}},
     /* PyTorch operator by operator: the host is the limit until models are large, and releases have made it faster. */
     [TRANSFORMERS] = {TRANSFORMERS_DEVICE, .layer_s = US(605),
                       .layer = {[GP_SPEED_W8] = 222, [GP_SPEED_AWQ] = 90, [GP_SPEED_FP8] = 270}},
@@ -66,7 +83,10 @@ static const gp_engine_speed speeds[ROWS] = {
                     .most_sequences = 2048, .server = true,
                     .spread_decode = 0.25, .spread_serving = 1, .spread_prefill = 0.6,
                     .rate = {[GP_SPEED_W8] = 75, [GP_SPEED_W4] = 75, [GP_SPEED_AWQ] = 75, [GP_SPEED_FP8] = 127},
-                    .layer = {[GP_SPEED_W8] = 115, [GP_SPEED_W4] = 115, [GP_SPEED_AWQ] = 118, [GP_SPEED_FP8] = 110}},
+                    .layer = {[GP_SPEED_W8] = 115, [GP_SPEED_W4] = 115, [GP_SPEED_AWQ] = 118, [GP_SPEED_FP8] = 110},
+                    /* Experts of GPTQ take as long whatever their size (qwen.readthedocs.io, Qwen3: 30B on one GPU
+                     * and 235B on four). */
+                    .expert_layer = {[GP_SPEED_W4] = 1500}},
     [TENSORRT_LLM] = {.share = 0.90, .expert_share = 0.79, .cache_share = 0.95, .layer_s = US(21),
                       .expert_layer_s = US(33), .step_s = US(900), .sequence_s = US(11.6), .reduce_s = US(2.9),
                       .compute_share = 0.376, .prefill_share = 0.837, .attention_share = 0.35, .pass_layer_s = US(228),
@@ -75,15 +95,18 @@ static const gp_engine_speed speeds[ROWS] = {
                       .rate = {[GP_SPEED_FP8] = 104, [GP_SPEED_FP4] = 95},
                       .layer = {[GP_SPEED_FP8] = 195, [GP_SPEED_FP4] = 200}, .compute = {[GP_SPEED_FP4] = 70},
                       .prefill = {[GP_SPEED_W4] = 128, [GP_SPEED_AWQ] = 128}},
-    /* torch.compile and one graph; the static cache goes through unfused attention. */
-    [GPT_FAST] = {.share = 0.70, .expert_share = 1.1, .cache_share = 0.015, .layer_s = US(8), .expert_layer_s = US(19),
+    /* torch.compile and one graph; the static cache is repeated for every query head and goes through unfused attention
+     * (github.com/pytorch-labs/gpt-fast model.py). */
+    [GPT_FAST] = {.share = 0.70, .expert_share = 1.1, .cache_share = 0.06, .layer_s = US(8), .expert_layer_s = US(19),
                   .step_s = US(100), .reduce_s = US(19), .compute_share = 0.5, .prefill_share = 0.5,
                   .attention_share = 0.3, .pass_layer_s = US(100), .duty = 1, .static_cache = true,
+                  .expanded_cache = true,
                   .spread_decode = 0.52, .spread_serving = 0.6, .spread_prefill = 0.6,
                   .rate = {[GP_SPEED_W8] = 96, [GP_SPEED_W4] = 74, [GP_SPEED_AWQ] = 74}},
     [AWQ_LIBRARY] = {.share = 0.80, .expert_share = 0.8, .cache_share = 0.44, .layer_s = US(16), .expert_layer_s = US(4),
                      .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.36,
-                     .attention_share = 0.26, .pass_layer_s = US(915), .unpack_bytes = 1.7, .duty = 1,
+                     .attention_share = 0.26, .pass_layer_s = US(915), .unpack_bytes = 1.7,
+                     .packed_experts = true, .duty = 1,
                      .spread_decode = 0.35, .spread_serving = 0.5, .spread_prefill = 1.5},
     [OWN_KERNELS] = {.share = 0.97, .expert_share = 0.8, .cache_share = 0.8, .layer_s = US(71), .expert_layer_s = US(30),
                      .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.6,
@@ -118,13 +141,17 @@ const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *re
     bool by_kernel = recipe->before_graphs || recipe->experts_on_host;
     by_kernel = by_kernel || (engine == GP_CHOICE_ENGINE_IK_LLAMA_CPP && experts);
     uint8_t row = engine >= 0 && engine < ENGINE_COUNT ? rows[engine] : VLLM_1;
-    return &speeds[row == LLAMA_CPP && by_kernel ? LLAMA_CPP_EARLY : row];
+    if (row != LLAMA_CPP) return &speeds[row];
+    if (recipe->unified_memory) return &speeds[LLAMA_CPP_METAL];
+    if (recipe->before_scheduler) return &speeds[LLAMA_CPP_2023];
+    return &speeds[by_kernel ? LLAMA_CPP_EARLY : LLAMA_CPP];
 }
 
 gp_speed_format gp_speed_format_of(const gp_job *job, const gp_recipe *recipe) {
     const char *name = gp_known(job, GP_FIELD_WEIGHTS) ? job->settings[GP_FIELD_WEIGHTS].text : NULL;
     double bits = recipe->linear_bits;
     if (bits >= 16) return GP_SPEED_16;
+    if (recipe->engine == GP_ENGINE_LLAMA_CPP) return GP_SPEED_GGUF;
     if (name != NULL && strncmp(name, "gguf", 4) == 0) return GP_SPEED_GGUF;
     if (name != NULL && strstr(name, "fp8") != NULL) return GP_SPEED_FP8;
     if (name != NULL && strstr(name, "fp4") != NULL) return GP_SPEED_FP4;

@@ -10,6 +10,7 @@
 typedef struct {
     double layers, attention, experts, head, crossings;
     double bytes_per_s, flops, attention_flops, copied_bytes_per_s;
+    bool stated;                              /* the job says what the host's memory reaches */
 } gp_host_part;
 
 /* One replica as the roofline sees it: what stands on it, and what its devices reach. */

@@ -94,7 +94,8 @@ static void set_host(const gp_job *job, gp_replica *m) {
     int row = 0;
     while (row < HOST_COUNT - 1 && held > hosts[row].most_bytes) row++;
     host->bytes_per_s = hosts[row].bytes_per_s;
-    if (gp_known(job, GP_FIELD_HOST_BANDWIDTH)) host->bytes_per_s = gp_real(job, GP_FIELD_HOST_BANDWIDTH) * 1e9;
+    host->stated = gp_known(job, GP_FIELD_HOST_BANDWIDTH);
+    if (host->stated) host->bytes_per_s = gp_real(job, GP_FIELD_HOST_BANDWIDTH) * 1e9;
     host->flops = hosts[row].flops;
     host->attention_flops = attention_flops;
     host->copied_bytes_per_s = copied_bytes_per_s;
@@ -169,7 +170,7 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
     double dense_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
     m->expert_bytes = recipe->linear_bits / 8;
     m->dense_bytes = (recipe->experts_only ? dense_bits : recipe->linear_bits) / 8;
-    m->head_bytes = (recipe->whole_model ? recipe->linear_bits : recipe->other_bits) / 8;
+    m->head_bytes = (recipe->whole_model || recipe->packs_head ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
 }
 
@@ -228,8 +229,8 @@ static double compressed_flop(const gp_model *model, double tokens) {
 static double cache_read(const gp_replica *m, double context) {
     double bits = m->layout->recipe.kv_bits, bytes = 0;
     if (m->engine->static_cache) bits = fmax(bits, 16); /* unpacked before it is read */
-    if (m->engine->expanded_cache) return 2 * attended(m->model, context) * bits / 8 / m->ranks;
     double places = fmax(context, m->places);
+    if (m->engine->expanded_cache) return 2 * attended(m->model, places) * bits / 8 / m->ranks;
     for (int i = 0; i < m->cache.count; i++) {
         const gp_cache_group *group = &m->cache.groups[i];
         double entries = places / (double)group->stride;
@@ -288,6 +289,8 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
     double rate = multiplied(limited(m->bandwidth * engine->share, engine->limit_bytes_per_s), engine->rate, m->format);
+    if (engine->unpack_flop > 0 && m->format != GP_SPEED_16)
+        rate = fmin(rate, m->flops / engine->unpack_flop * m->dense_bytes);
     const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
@@ -303,9 +306,9 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     parts.cache_rate = m->bandwidth * engine->cache_share;
     parts.reduce_s = reduce_seconds(m, 1, tokens) + merge_seconds(m, tokens / m->attention_ways);
     double latency = multiplied(m->layers * engine->layer_s, engine->layer, m->format) +
-                     m->expert_layers * engine->expert_layer_s + engine->step_s +
-                     batch / m->attention_ways * engine->sequence_s;
-    if (m->layout->pp > 1) latency += m->layers * engine->hook_s;
+                     multiplied(m->expert_layers * engine->expert_layer_s, engine->expert_layer, m->format) +
+                     engine->step_s + batch / m->attention_ways * engine->sequence_s;
+    if (m->layout->pp > 1) latency += m->layers * engine->hook_s + ((double)m->layout->pp - 1) * engine->stage_s;
     gp_timed result;
     double device_s = gp_step_seconds(&parts, &result.why);
     if (engine->host_bound) latency = fmax(0, latency - device_s);
@@ -315,6 +318,7 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     /* A guess costs a small model or one layer: a twentieth of a step. */
     parts.latency_s += m->draft * draft_share * gp_step_seconds(&parts, &result.why);
     result.value = gp_step_seconds(&parts, &result.why);
+    result.unsure_s = m->host.stated ? 0 : parts.host_s;
     return result;
 }
 
@@ -344,18 +348,20 @@ gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
     parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
     double used = sent_experts * touched(experts, pass), unpacked = packed ? engine->unpack_bytes : 0;
-    parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * (m->expert_bytes + unpacked) / m->ranks;
-    parts.rate = m->bandwidth * engine->share;
+    double of_experts = m->expert_bytes + (engine->packed_experts ? 0 : unpacked);
+    parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * of_experts / m->ranks;
+    parts.rate = limited(m->bandwidth * engine->share, engine->limit_bytes_per_s);
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
     double attention = attention_flop(m->model, length) * tokens / length;
     parts.attention_flop = (1 - m->host.attention) * attention / m->ranks;
     parts.host_s = parts.passes * host_seconds(m, pass, parts.flops) +
                    m->host.attention * attention / m->host.attention_flops;
-    parts.attention_flops = m->half_flops * engine->attention_share;
+    parts.attention_flops = m->half_flops * engine->attention_share * (engine->half_scores ? m->half_gain : 1);
     parts.reduce_s = reduce_seconds(m, parts.passes, tokens);
     if (m->pass_tokens > 0 && stages > 1 && parts.passes > 1)
         parts.overlap = (parts.passes + stages - 1) / (parts.passes * stages);
     gp_timed result;
     result.value = gp_prompt_seconds(&parts, &result.why);
+    result.unsure_s = m->host.stated ? 0 : parts.host_s;
     return result;
 }
