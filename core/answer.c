@@ -146,9 +146,10 @@ static gp_rank_kind wanted_kind(call *request) {
     const char *kind = text_member(request, "kind");
     if (kind == NULL || strcmp(kind, "gpus") == 0) return GP_RANK_GPUS;
     if (strcmp(kind, "instances") == 0) return GP_RANK_INSTANCES;
+    if (strcmp(kind, "models") == 0) return GP_RANK_MODELS;
     gp_diagnostic *row = gp_diagnose(request->faults, GP_CODE_UNKNOWN_CHOICE, "kind");
     gp_argue_text(row, "value", kind);
-    gp_argue_text(row, "choices", "gpus, instances");
+    gp_argue_text(row, "choices", "gpus, instances, models");
     return GP_RANK_GPUS;
 }
 

@@ -21,8 +21,9 @@ static const gp_diagnostic *first_error(const gp_diagnostics *diagnostics) {
     return NULL;
 }
 
-static double tokens_per_s(const gp_plan *plan) {
-    return gp_is_training(&plan->job) ? plan->time.tokens_per_s : plan->serving.throughput_tok_s.value;
+static gp_range tokens_per_s(const gp_plan *plan) {
+    if (!gp_is_training(&plan->job)) return plan->serving.throughput_tok_s;
+    return (gp_range){.value = plan->time.tokens_per_s};
 }
 
 /* Plans the job where it stands now and takes the figures over. */
@@ -41,6 +42,11 @@ static void try_row(const gp_job *job, gp_plan *plan, gp_rank_row *row) {
         row->max_context = plan->kv.max_context;
         row->max_concurrency = plan->kv.max_concurrency;
         row->tokens_per_s = tokens_per_s(plan);
+        row->sequences = plan->serving.sequences;
+        row->has_targets = plan->curve.has_targets;
+        row->within_targets = plan->curve.within_targets;
+        row->params = plan->model.total_params;
+        row->trained_context = plan->model.shape.max_context;
     }
     gp_plan_release(plan);
 }
@@ -51,7 +57,32 @@ static void try_gpu(gp_job *job, gp_plan *plan, gp_rank_row *row) {
     try_row(job, plan, row);
 }
 
+static void try_model(gp_job *job, gp_plan *plan, gp_rank_row *row) {
+    gp_model_request *model = &job->model;
+    memset(model, 0, sizeof *model);
+    *model = (gp_model_request){.source = GP_MODEL_NAMED, .tied_embeddings = -1, .gated_ffn = -1, .bias = -1, .qkv_bias = -1,
+                                .qk_norm = -1};
+    size_t length = strlen(row->model.id);
+    if (length >= sizeof model->name) length = sizeof model->name - 1;
+    memcpy(model->name, row->model.id, length);
+    try_row(job, plan, row);
+}
+
 static bool holds(const gp_rank_row *row) { return row->answered && row->verdict != GP_NO; }
+
+/* Of a million tokens at a rate, 0 where it is not known. */
+static double million_tokens(double usd_per_hour, double tokens_per_s) {
+    return tokens_per_s > 0 ? usd_per_hour / 3600 / tokens_per_s * 1e6 : 0;
+}
+
+static void set_prices(gp_rank_row *row) {
+    const gp_range *rate = &row->tokens_per_s;
+    row->usd_per_hour = (double)row->instances * row->instance->usd_per_hour;
+    row->usd_per_million_tokens = (gp_range){million_tokens(row->usd_per_hour, rate->value), million_tokens(row->usd_per_hour, rate->high),
+                                             million_tokens(row->usd_per_hour, rate->low)};
+    double users = row->has_targets ? row->within_targets : row->sequences;
+    if (users > 0) row->usd_per_user_hour = row->usd_per_hour / users;
+}
 
 static void try_instance(gp_job *job, gp_plan *plan, gp_rank_row *row) {
     const gp_rank_row empty = *row;
@@ -71,8 +102,7 @@ static void try_instance(gp_job *job, gp_plan *plan, gp_rank_row *row) {
         row->instances = 1;
     }
     row->count = row->instances * row->instance->gpus;
-    row->usd_per_hour = (double)row->instances * row->instance->usd_per_hour;
-    if (row->tokens_per_s > 0) row->usd_per_million_tokens = row->usd_per_hour / 3600 / row->tokens_per_s * 1e6;
+    set_prices(row);
 }
 
 /* Smaller comes first. */
@@ -91,8 +121,12 @@ static int order_known(double a, double b) {
 
 static bool comes_before(const gp_rank_row *a, const gp_rank_row *b, bool by_tokens) {
     int difference = standing(a) - standing(b);
+    if (a->gpu == NULL) {
+        int larger = order((double)b->params, (double)a->params);
+        return difference < 0 || (difference == 0 && (holds(a) ? larger : -larger) < 0);
+    }
     if (difference == 0 && a->instance != NULL) {
-        difference = by_tokens ? order_known(a->usd_per_million_tokens, b->usd_per_million_tokens)
+        difference = by_tokens ? order_known(a->usd_per_million_tokens.value, b->usd_per_million_tokens.value)
                                : order_known(a->usd_per_hour, b->usd_per_hour);
     }
     if (difference == 0) difference = order((double)a->count, (double)b->count);
@@ -106,7 +140,7 @@ static bool tokens_are_priced(const gp_rank_row *rows, int count) {
     bool any = false;
     for (int i = 0; i < count; i++) {
         if (!rows[i].answered || !(rows[i].usd_per_hour > 0)) continue;
-        if (!(rows[i].usd_per_million_tokens > 0)) return false;
+        if (!(rows[i].usd_per_million_tokens.value > 0)) return false;
         any = true;
     }
     return any;
@@ -126,6 +160,7 @@ static void sort(gp_rank_row *rows, int count) {
 /* The row of one place in the catalogue; false when it is not wanted or its GPU is not known. */
 static bool row_at(gp_rank_kind kind, int index, const char *filter, gp_rank_row *row) {
     *row = (gp_rank_row){.gpu = NULL};
+    if (kind == GP_RANK_MODELS) return gp_catalog_model(index, &row->model) && gp_catalog_model_matches(&row->model, filter);
     if (kind == GP_RANK_GPUS) {
         row->gpu = gp_catalog_gpu(index);
         return gp_catalog_gpu_matches(row->gpu, filter);
@@ -135,8 +170,22 @@ static bool row_at(gp_rank_kind kind, int index, const char *filter, gp_rank_row
     return row->gpu != NULL && row->instance->gpus > 0 && gp_catalog_instance_matches(row->instance, filter);
 }
 
+static int rows_of(gp_rank_kind kind) {
+    if (kind == GP_RANK_MODELS) return gp_catalog_model_count();
+    return kind == GP_RANK_GPUS ? gp_catalog_gpu_count() : gp_catalog_instance_count();
+}
+
+static void try_kind(gp_rank_kind kind, gp_job *job, gp_plan *plan, gp_rank_row *row) {
+    if (kind == GP_RANK_MODELS)
+        try_model(job, plan, row);
+    else if (kind == GP_RANK_GPUS)
+        try_gpu(job, plan, row);
+    else
+        try_instance(job, plan, row);
+}
+
 gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filter, gp_plan *plan, int *count) {
-    int most = kind == GP_RANK_GPUS ? gp_catalog_gpu_count() : gp_catalog_instance_count();
+    int most = rows_of(kind);
     gp_rank_row *rows = malloc((size_t)most * sizeof *rows);
     gp_job *job = malloc(sizeof *job);
     *count = 0;
@@ -144,10 +193,7 @@ gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filte
         gp_rank_row *row = &rows[*count];
         if (!row_at(kind, i, filter, row)) continue;
         *job = *request;
-        if (kind == GP_RANK_GPUS)
-            try_gpu(job, plan, row);
-        else
-            try_instance(job, plan, row);
+        try_kind(kind, job, plan, row);
         *count += 1;
     }
     bool complete = rows != NULL && job != NULL;

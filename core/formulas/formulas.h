@@ -117,6 +117,13 @@ typedef struct {
     double overlap;                                      /* of pipeline stages: 1 = one after the other */
 } gp_prompt_parts;
 double gp_prompt_seconds(const gp_prompt_parts *parts, gp_amount *why);
+/* All-reduces of a step or a pass; `moved_bytes` by each of them. */
+typedef struct { double reduces, passes, start_s, moved_bytes, link_rate; } gp_reduce_parts;
+double gp_reduce_seconds(const gp_reduce_parts *parts, gp_amount *why);
+typedef struct { double layers, layer_s, expert_layers, expert_layer_s, step_start_s; } gp_floor_parts;
+double gp_floor_seconds(const gp_floor_parts *parts, gp_amount *why);
+/* Of a layer's experts those that a step uses; `missed` is the share that no token of it chose. */
+double gp_experts_touched(double experts, double missed, gp_amount *why);
 double gp_tpot_seconds(double step_s, double tokens_per_step, double shared_prompt_s, gp_amount *why);
 double gp_ttft_seconds(double prompt_s, double start_s, double wait_s, gp_amount *why);
 typedef struct { double duty, sequences, output, step_s, tokens_per_step, batch, prompt_s; } gp_throughput_parts;

@@ -86,6 +86,44 @@ double gp_tokens_per_step(double draft, double acceptance) {
     return tokens;
 }
 
+static const gp_formula reduce = GP_FORMULA(
+    "time.reduce", "reduces * (passes * start_s + moved_bytes / link_rate)",
+    "Shoeybi et al. 2019 (Megatron-LM), arXiv:1909.08053, section 3: two all-reduces of the hidden rows a layer; "
+    "github.com/NVIDIA/nccl-tests doc/PERFORMANCE.md: a ring moves 2 (n - 1) / n of the data; starts fitted on docs/accuracy.md's rows");
+double gp_reduce_seconds(const gp_reduce_parts *p, gp_amount *why) {
+    const gp_term terms[] = {{"reduces", p->reduces},
+                             {"passes", p->passes},
+                             {"start_s", p->start_s},
+                             {"moved_bytes", p->moved_bytes},
+                             {"link_rate", p->link_rate}};
+    *why = GP_AMOUNT(reduce, 0, terms);
+    return p->reduces * (p->passes * p->start_s + p->moved_bytes / p->link_rate);
+}
+
+static const gp_formula floor_of_step = GP_FORMULA(
+    "time.floor", "layers * layer_s + expert_layers * expert_layer_s + step_start_s",
+    "what a decode step takes at least, whatever the bandwidth: the kernels of a layer start one after the other; fitted on "
+    "docs/accuracy.md's rows");
+double gp_floor_seconds(const gp_floor_parts *p, gp_amount *why) {
+    const gp_term terms[] = {{"layers", p->layers},
+                             {"layer_s", p->layer_s},
+                             {"expert_layers", p->expert_layers},
+                             {"expert_layer_s", p->expert_layer_s},
+                             {"step_start_s", p->step_start_s}};
+    *why = GP_AMOUNT(floor_of_step, 0, terms);
+    return p->layers * p->layer_s + p->expert_layers * p->expert_layer_s + p->step_start_s;
+}
+
+static const gp_formula touched = GP_FORMULA(
+    "time.experts", "experts * (1 - missed)",
+    "tokens that choose k of E experts on their own, each as often as any other: n of them miss a share of (1 - k / E)^n; "
+    "training keeps the loads even (DeepSeek-V3, arXiv:2412.19437, section 2.1.2)");
+double gp_experts_touched(double experts, double missed, gp_amount *why) {
+    const gp_term terms[] = {{"experts", experts}, {"missed", missed}};
+    *why = GP_AMOUNT(touched, 0, terms);
+    return experts * (1 - missed);
+}
+
 static const gp_formula decode = GP_FORMULA(
     "time.decode", "tokens_per_step / step_s",
     "with one user alone; Leviathan et al. 2023 (speculative decoding), arXiv:2211.17192, equation 1: 1 token a step without "
@@ -103,4 +141,5 @@ double gp_prefill_per_second(double tokens, double prompt_s, gp_amount *why) {
     return tokens / prompt_s;
 }
 
-const gp_formula *const gp_formulas_timing[] = {&step, &prompt, &tpot, &ttft, &throughput, &decode, &prefill, NULL};
+const gp_formula *const gp_formulas_timing[] = {&step, &prompt, &tpot, &ttft, &throughput, &decode, &prefill,
+                                                &reduce, &floor_of_step, &touched, NULL};

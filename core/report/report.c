@@ -212,6 +212,10 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
     RANGE(writer, "decode_tok_s", &serving->decode_tok_s);
     RANGE(writer, "throughput_tok_s", &serving->throughput_tok_s);
     gp_write_number(writer, "sequences", serving->sequences);
+    const gp_step_insight *insight = &serving->insight;
+    gp_write_known(writer, "floor_s", insight->floor.value);
+    gp_write_known(writer, "reduce_s", insight->reduce.value);
+    gp_write_known(writer, "experts_touched", insight->touched.value);
     if (curve->has_targets) gp_write_number(writer, "within_targets", curve->within_targets);
     if (detail != GP_DETAIL_BRIEF) {
         write_curve(writer, curve);
@@ -224,6 +228,9 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
         write_reason(writer, "prefill_tok_s", &serving->prefill, detail);
         write_reason(writer, "decode_tok_s", &serving->decode, detail);
         write_reason(writer, "throughput_tok_s", &serving->throughput, detail);
+        write_reason(writer, "floor_s", &insight->floor, detail);
+        write_reason(writer, "reduce_s", &insight->reduce, detail);
+        write_reason(writer, "experts_touched", &insight->touched, detail);
         gp_write_close(writer, '}');
     }
     gp_write_close(writer, '}');

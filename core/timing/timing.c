@@ -101,13 +101,17 @@ static double generate(const gp_replica *m, const traffic *load, double batch, d
     return batch > 1 && !at_once ? queue_s + serving->step.value + burst_share * (batch - 1) / 2 * shared_s : queue_s;
 }
 
+/* Sequences of one step. Pipeline stages of a server work on their share of the sequences at the same time. */
+static double batch_of(const gp_replica *m, double sequences) {
+    double batch = fmax(1, sequences / (double)m->layout->dp);
+    return m->engine->server ? fmax(1, batch / (double)m->layout->pp) : batch;
+}
+
 static void serve(const gp_replica *m, const traffic *load, gp_serving *serving) {
     const gp_engine_speed *engine = m->engine;
     memset(serving, 0, sizeof *serving);
     serving->sequences = fmin(load->asked, load->most);
-    double batch = fmax(1, serving->sequences / (double)m->layout->dp);
-    /* Pipeline stages of a server work on their share of the sequences at the same time. */
-    if (engine->server) batch = fmax(1, batch / (double)m->layout->pp);
+    double batch = batch_of(m, serving->sequences);
     serving->alone = gp_replica_step(m, 1, load->context);
     serving->step = gp_replica_step(m, batch, load->context);
     serving->decode.value = gp_decode_per_second(serving->alone.value, m->tokens_per_step, &serving->decode.why);
@@ -172,6 +176,7 @@ void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout
     if (!gp_replica_describe(job, model, layout, device, &m)) return;
     traffic load = traffic_of(job, &m, room->cache_tokens);
     serve(&m, &load, serving);
+    serving->insight = gp_replica_insight(&m, batch_of(&m, serving->sequences));
     if (load.output < 1) return;
     if (!m.engine->server) load.most = largest_batch(layout, &load, room->sequences);
     draw_curve(&m, load, curve);

@@ -17,6 +17,10 @@ typedef struct {
     gp_amount why;
 } gp_timed;
 
+/* Of a decode step at the job's concurrency: the experts of a layer that it uses, the seconds that its layers take at least,
+ * and those of its all-reduces. 0 where there are none. */
+typedef struct { gp_timed touched, floor, reduce; } gp_step_insight;
+
 typedef struct {
     gp_range ttft_s;            /* from a request to its first token, waiting for a place included */
     gp_range tpot_s;            /* between two tokens of one sequence at the job's concurrency */
@@ -28,6 +32,7 @@ typedef struct {
     gp_timed alone, step, prompt; /* seconds: a decode step of one user and of `sequences`, reading one prompt or, of a
                                      library, those of its batch */
     gp_timed ttft, tpot, prefill, decode, throughput;
+    gp_step_insight insight;
 } gp_serving;
 
 /* Latency against throughput: one point for each number of sequences at once, over all replicas. */

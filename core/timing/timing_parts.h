@@ -43,6 +43,9 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
  * hidden by it. */
 gp_timed gp_replica_step(const gp_replica *m, double batch, double context);
 
+/* What such a step is made of. */
+gp_step_insight gp_replica_insight(const gp_replica *m, double batch);
+
 /* Reading `tokens` of prompts that are `length` long, in passes as large as the engine makes them. Pipeline stages overlap
  * the passes. */
 gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length);

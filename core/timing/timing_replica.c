@@ -259,11 +259,31 @@ static double host_seconds(const gp_replica *m, double tokens, double device_flo
 }
 
 /* Two all-reduces a layer: their latency, and what a ring moves of 16-bit hidden rows. */
-static double reduce_seconds(const gp_replica *m, double passes, double tokens) {
+static gp_timed reduces(const gp_replica *m, double passes, double tokens) {
     const double link_share = 0.7, each_layer = 2, element_bytes = 2;
-    if (m->ranks <= 1) return 0;
+    gp_timed result = {.value = 0};
+    if (m->ranks <= 1) return result;
     double moved = 2 * (m->ranks - 1) / m->ranks * tokens * (double)m->model->shape.hidden * element_bytes;
-    return each_layer * m->layers * (passes * (m->engine->reduce_s + m->hop_s) + moved / (m->link_bytes_per_s * link_share));
+    const gp_reduce_parts parts = {each_layer * m->layers, passes, m->engine->reduce_s + m->hop_s, moved,
+                                   m->link_bytes_per_s * link_share};
+    result.value = gp_reduce_seconds(&parts, &result.why);
+    return result;
+}
+
+static double reduce_seconds(const gp_replica *m, double passes, double tokens) { return reduces(m, passes, tokens).value; }
+
+gp_step_insight gp_replica_insight(const gp_replica *m, double batch) {
+    const gp_engine_speed *engine = m->engine;
+    const gp_experts *experts = &m->model->shape.experts;
+    double tokens = batch * (1 + m->draft);
+    gp_step_insight insight = {.reduce = reduces(m, 1, tokens)};
+    const gp_floor_parts floors = {m->layers, multiplied(engine->layer_s, engine->layer, m->format), m->expert_layers,
+                                   engine->expert_layer_s, engine->step_s};
+    insight.floor.value = gp_floor_seconds(&floors, &insight.floor.why);
+    if (m->expert_layers > 0)
+        insight.touched.value =
+            gp_experts_touched((double)experts->count, 1 - touched(experts, tokens), &insight.touched.why);
+    return insight;
 }
 
 /* Ranks that share out a sequence's tokens gather the queries of all their heads and, with what each makes of its tokens, a

@@ -1,4 +1,4 @@
-/* command_rank.c: which hardware holds a job, GPUs of the catalogue or what providers rent. */
+/* command_rank.c: which hardware holds a job, GPUs of the catalogue or what providers rent, and which models a hardware. */
 #include <string.h>
 
 #include "cJSON.h"
@@ -11,22 +11,24 @@
 
 #define ROWS_SHOWN 20
 
+/* Kinds of lists that show a column on a narrow terminal; with --verbose or on a wide one all do. */
+enum { GPUS = 1, INSTANCES = 2, MODELS = 4, ALL = GPUS | INSTANCES | MODELS };
 typedef struct {
     const char *member;
     char alignment;
-    bool wide; /* only with --verbose or on a wide terminal */
+    int narrow;
 } rank_column;
 #define WIDE_COLUMNS 100
 
 static const rank_column columns[] = {
-    {"gpu", 'l', false},         {"type", 'l', false},         {"verdict", 'l', false},
-    {"peak_bytes", 'r', false},  {"usable_bytes", 'r', true},  {"max_concurrency", 'r', false},
-    {"max_context", 'r', true},  {"tokens_per_s", 'r', false}, {"usd_per_hour", 'r', false}, {"usd_per_million_tokens", 'r', false},
-    {"date", 'l', false},
+    {"model", 'l', MODELS},  {"params", 'r', 0},      {"gpu", 'l', ALL},          {"type", 'l', ALL},
+    {"verdict", 'l', ALL},   {"peak_bytes", 'r', GPUS | INSTANCES}, {"usable_bytes", 'r', 0}, {"max_concurrency", 'r', GPUS | INSTANCES},
+    {"max_context", 'r', MODELS}, {"within_targets", 'r', 0}, {"tokens_per_s", 'r', ALL}, {"usd_per_hour", 'r', ALL},
+    {"usd_per_million_tokens", 'r', ALL}, {"usd_per_user_hour", 'r', 0}, {"date", 'l', ALL},
 };
 #define COLUMN_COUNT ((int)(sizeof columns / sizeof *columns))
 
-static bool is_kind(const char *word) { return strcmp(word, "gpus") == 0 || strcmp(word, "instances") == 0; }
+static bool is_kind(const char *word) { return strcmp(word, "gpus") == 0 || strcmp(word, "instances") == 0 || strcmp(word, "models") == 0; }
 
 /* The request of the arguments behind the kind, with kind and filter. */
 static bool make_request(const gp_arguments *arguments, gp_buffer *request, gp_buffer *text, int *exit_code) {
@@ -84,18 +86,19 @@ static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, co
         show_count(cell, gp_json_number(row, "count"), gp_json_text(row, "gpu"));
     else if (strcmp(member, "type") == 0 && value)
         show_count(cell, gp_json_number(row, "instances"), gp_json_text(row, "type"));
-    else if (strncmp(member, "usd", 3) == 0 && value) gp_buffer_printf(cell, "%.2f", value->valuedouble);
+    else if (strncmp(member, "usd", 3) == 0 && value) gp_buffer_printf(cell, "%.*f", value->valuedouble < 0.1 ? 4 : 2, value->valuedouble);
     else if (value && cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
     else gp_view_argument(cell, view, value);
 }
 
 static void print_rows(gp_buffer *buffer, const gp_view *view, const cJSON *rows) {
     const bool is_wide = view->verbose || view->width >= WIDE_COLUMNS;
+    const int kind = has_values(rows, "model") ? MODELS : has_values(rows, "type") ? INSTANCES : GPUS;
     const rank_column *shown[COLUMN_COUNT];
     char alignment[COLUMN_COUNT + 1] = "";
     int count = 0;
     for (int i = 0; i < COLUMN_COUNT; i++) {
-        if ((columns[i].wide && !is_wide) || !has_values(rows, columns[i].member)) continue;
+        if ((!is_wide && (columns[i].narrow & kind) == 0) || !has_values(rows, columns[i].member)) continue;
         alignment[count] = columns[i].alignment;
         shown[count++] = &columns[i];
     }

@@ -144,10 +144,29 @@ static void figures_row(gp_table *table, const gp_view *view, const char *label,
     gp_view_message(gp_table_cell(table, 1), view, key, "", figures);
 }
 
+/* What a decode step is made of. */
+static void step_row(gp_table *table, const gp_view *view, const cJSON *time) {
+    static const char *const figures[][2] = {
+        {"floor_s", "cli.plan.floor"}, {"reduce_s", "cli.plan.reduce"}, {"experts_touched", "cli.plan.touched"}};
+    if (!gp_json_has(time, "floor_s")) return;
+    row(table, view, "cli.plan.each_step");
+    gp_buffer *cell = gp_table_cell(table, 1);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (!gp_json_has(time, figures[i][0])) continue;
+        if (cell->length > 0) gp_buffer_text(cell, " · ");
+        gp_view_message(cell, view, figures[i][1], "", time);
+    }
+}
+
 static void time_rows(gp_table *table, const gp_view *view, const cJSON *time) {
     if (gp_json_has(time, "step_s")) figures_row(table, view, "cli.plan.time", "cli.plan.step", time);
     if (gp_json_has(time, "ttft_s")) figures_row(table, view, "cli.plan.speed", "cli.plan.speed_values", time);
-    if (gp_json_has(time, "tpot_s")) figures_row(table, view, "cli.plan.busy", "cli.plan.busy_values", time);
+    if (gp_json_has(time, "tpot_s")) {
+        figures_row(table, view, "cli.plan.busy", "cli.plan.busy_values", time);
+        if (gp_json_has(time, "ttft_s")) figures_row(table, view, "cli.plan.first", "cli.plan.first_value", time);
+        figures_row(table, view, "cli.plan.each", "cli.plan.each_value", time);
+    }
+    step_row(table, view, time);
     if (gp_json_has(time, "within_targets")) {
         figures_row(table, view, "cli.plan.targets", "cli.plan.targets_value", time);
     }

@@ -4,7 +4,7 @@
 
 #include "view.h"
 
-#define GP_TABLE_COLUMNS_MAX 10
+#define GP_TABLE_COLUMNS_MAX 16
 
 typedef struct {
     int columns, rows, capacity;

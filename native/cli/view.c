@@ -171,6 +171,14 @@ static void rate(gp_buffer *buffer, double value) {
     else gp_buffer_printf(buffer, "%.*f", value >= 10 ? 1 : 2, value);
 }
 
+/* Times of serving, and the ends of their ranges. */
+static bool is_time(const char *name) {
+    static const char *const times[] = {"ttft_s", "tpot_s", "floor_s", "reduce_s"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (strncmp(name, times[i], strlen(times[i])) == 0) return true;
+    return false;
+}
+
 void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argument) {
     if (!argument) return;
     const char *name = argument->string ? argument->string : "";
@@ -178,7 +186,7 @@ void gp_view_argument(gp_buffer *buffer, const gp_view *view, const cJSON *argum
         const double value = argument->valuedouble;
         if (ends_with(name, "bytes") || strncmp(name, "bytes", 5) == 0) gp_view_size(buffer, view, value);
         else if (ends_with(name, "params")) gp_view_count(buffer, value);
-        else if (strcmp(name, "ttft_s") == 0 || strcmp(name, "tpot_s") == 0) seconds(buffer, value);
+        else if (is_time(name)) seconds(buffer, value);
         else if (strstr(name, "tok_s") != NULL || strcmp(name, "tokens_per_s") == 0) rate(buffer, value);
         else if (strcmp(name, "value") == 0) exact_number(buffer, value);
         else if (is_share(name)) gp_buffer_printf(buffer, "%.1f %%", 100 * value);

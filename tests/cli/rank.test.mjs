@@ -76,3 +76,39 @@ test("lines stay within a terminal's width in both languages", () => {
     for (const line of lines) assert.ok(columnsOf(line) <= 80, line);
   }
 });
+
+test("models of the catalogue on the stated hardware: each row is a plan, the largest that fits at the top", () => {
+  const job = { task: "infer", model: "meta-llama/Llama-2-7b-hf", hardware: { gpu: "RTX 4090", count: 1 }, infer: { weights: "awq", context: 4096 } };
+  const rows = rank("models", job), answered = rows.filter((row) => row.verdict);
+  const { models } = reportOf(["catalog", "models"]);
+  assert.deepEqual(rows.map((row) => row.model).sort(), models.map((row) => row.id).sort());
+  const plans = planAll(answered.map(({ set }) => ({ ...job, ...set })));
+  answered.forEach((row, index) => {
+    const { verdict, memory, params, kv, time, model } = plans[index];
+    assert.deepEqual([row.model, row.verdict, row.peak_bytes, row.params, row.max_context, row.tokens_per_s, row.trained_context],
+      [row.set.model, verdict, memory.peak_bytes, params.total, kv.max_context, time.throughput_tok_s, model.max_context], row.model);
+  });
+  rows.slice(1).forEach((row, index) => {
+    const before = rows[index];
+    assert.ok(STANDING.indexOf(row.verdict) >= STANDING.indexOf(before.verdict), row.model);
+    if (row.verdict === "fits" && before.verdict === "fits") assert.ok(row.params <= before.params, row.model);
+    if (row.verdict === "no" && before.verdict === "no") assert.ok(row.params >= before.params, row.model);
+  });
+  const { stdout } = gpuplan(["rank", "models", JSON.stringify(job)]);
+  for (const line of stdout.trimEnd().split("\n")) assert.ok(columnsOf(line) <= 80, line);
+  assert.deepEqual(rank("models", job, "--filter", "Llama-2").map((row) => row.model.includes("Llama-2")), [true, true, true]);
+});
+
+test("prices: of an hour, of a million tokens with its range, and of a user, who may have targets", () => {
+  const plain = rank("instances", SERVE, "--filter", "h100");
+  const kept = rank("instances", { ...SERVE, infer: { ...SERVE.infer, tpot_target_s: 0.05 } }, "--filter", "h100");
+  assert.ok(plain.length > 3);
+  for (const row of plain.filter(({ verdict, usd_per_hour }) => verdict && usd_per_hour)) {
+    const of = (rate) => row.usd_per_hour / 3600 / rate * 1e6;
+    assert.ok(Math.abs(of(row.tokens_per_s_low) / row.usd_per_million_tokens_high - 1) < 1e-9 && Math.abs(of(row.tokens_per_s_high) / row.usd_per_million_tokens_low - 1) < 1e-9);
+    assert.ok(Math.abs(row.usd_per_hour / row.sequences / row.usd_per_user_hour - 1) < 1e-9 && row.sequences === 8);
+    const with_targets = kept.find(({ provider, type, set }) => provider === row.provider && type === row.type && set["hardware.count"] === row.set["hardware.count"]);
+    if (with_targets?.within_targets > 0) assert.ok(Math.abs(row.usd_per_hour / with_targets.within_targets / with_targets.usd_per_user_hour - 1) < 1e-9);
+  }
+  assert.match(gpuplan(["rank", "instances", JSON.stringify(SERVE), "--filter", "h100", "--verbose"]).stdout, /USD\/user\/hour.*price of/);
+});

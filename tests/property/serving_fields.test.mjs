@@ -21,7 +21,7 @@ const BASES = {
 const OTHER = {
   "infer.engine_version": ["b1500", "0.4", "4.30", "today"], "infer.weights": ["fp32", "gguf:Q2_K"], "infer.weight_bits": [2.5],
   "infer.kv": ["fp8", "fp32"], "infer.context": [32768], "infer.concurrency": [5, 300], "infer.prompt": [0, 9000], "infer.output": [0, 900],
-  "infer.memory_utilization": [0.5], "infer.tp": [2, 4], "infer.pp": [4], "infer.dp": [4], "infer.ep": [0, 2, 8], "infer.attention_dp": [2],
+  "infer.memory_utilization": [0.5], "infer.tp": [2, 4], "infer.pp": [4], "infer.dp": [4], "infer.ep": [0, 2, 8], "infer.attention_dp": [2], "infer.dcp": [2, 8],
   "infer.max_num_seqs": [7], "infer.max_batched_tokens": [64, 65536], "infer.ubatch": [32], "infer.batch_tokens": [32], "infer.gpu_layers": [0, 7],
   "infer.flash_attention": [false], "infer.enforce_eager": [true], "infer.sequences": [7], "infer.context_per_sequence": [300, 30000],
   "infer.kv_unified": [true], "infer.outputs_max": [3], "infer.swa_full": [true], "infer.ttft_target_s": [1], "infer.tpot_target_s": [0.03],
@@ -86,4 +86,20 @@ test("every engine has a curve over more users, and tells how many keep the targ
       if (index > 0) assert.ok(point.sequences > curve[index - 1].sequences && point.tpot_s >= curve[index - 1].tpot_s);
     }
   }
+});
+
+test("a step tells how many experts it uses, what its layers take at least, and how long its GPUs take to add up", () => {
+  const at = (concurrency, count, model, more = {}) => ({ task: "infer", model, hardware: { gpu: "H100", count }, infer: { engine: "vllm", prompt: 1024, output: 256, concurrency, ...more } });
+  const [one, eight, guessed, dense, two] = planAll([at(1, 2, "mixtral-8x7b"), at(8, 2, "mixtral-8x7b"), at(8, 2, "mixtral-8x7b", { draft_tokens: 1 }),
+    at(8, 1, "llama-3.1-8b"), at(8, 2, "llama-3.1-8b")]).map(({ time }) => time);
+  // 2 of 8 experts for each token: 8 tokens miss 0.75^8 of them, 16 tokens (8 and 8 guesses) 0.75^16.
+  assert.equal(one.experts_touched, 2);
+  assert.ok(Math.abs(eight.experts_touched - 8 * (1 - 0.75 ** 8)) < 1e-12 && Math.abs(guessed.experts_touched - 8 * (1 - 0.75 ** 16)) < 1e-12);
+  assert.deepEqual([dense.experts_touched, dense.reduce_s, two.experts_touched], [undefined, undefined, undefined]);
+  // Two all-reduces in each of 32 layers; a ring of two moves 2 (2 - 1) / 2 of 8 rows of 4096 values of 2 bytes.
+  const { reduces, moved_bytes, passes } = two.why.reduce_s.terms;
+  assert.deepEqual({ reduces, moved_bytes, passes }, { reduces: 64, moved_bytes: 8 * 4096 * 2, passes: 1 });
+  assert.equal(two.why.step_s.terms.reduce_s, two.reduce_s);
+  assert.equal(two.why.floor_s.terms.layers, 32);
+  for (const time of [one, eight, dense, two]) assert.ok(time.floor_s > 0 && time.floor_s <= time.why.step_s.terms.latency_s);
 });

@@ -162,17 +162,19 @@ function explainTime({ report, words, format }, name) {
   if (!reason) return null;
   const { formula = '' } = reason;
   const [low, high] = [time[`${name}_low`], time[`${name}_high`]];
-  const inner = ['alone_s', 'step_s', 'prompt_s'].filter((other) => other in reason.terms && time.why?.[other]);
+  const named = (/** @type {string} */ figure) => (figure === 'step_s' ? 'serving_step_s' : figure); // step_s of training is another
+  const text = (/** @type {string} */ figure, /** @type {number} */ value) => timeText(format, named(figure), value);
+  const inner = ['alone_s', 'step_s', 'prompt_s', 'reduce_s'].filter((other) => other in reason.terms && time.why?.[other]);
   return {
-    title: words.t(`time.${name}`),
-    value: timeText(format, name, reason.value),
+    title: words.t(`time.${named(name)}`),
+    value: text(name, reason.value),
     exact: format.exact(reason.value),
-    meaning: [words.t(`time.${name}.help`), words.word(`formula.${reason.formula_id}`, '')].filter(Boolean).join(words.t('punctuation.sentence_gap')),
-    range: low ? words.t('why.range', { low: timeText(format, name, low), high: timeText(format, name, high) }) : undefined,
+    meaning: [words.t(`time.${named(name)}.help`), words.word(`formula.${reason.formula_id}`, '')].filter(Boolean).join(words.t('punctuation.sentence_gap')),
+    range: low ? words.t('why.range', { low: text(name, low), high: text(name, high) }) : undefined,
     symbols: inSymbols(formula),
     numbers: inNumbers(formula, reason.terms),
     terms: symbolsOf(formula, reason.terms).map((symbol) => [symbol, words.word(`symbol.${symbol}`, ''), format.exact(reason.terms[symbol])]),
-    parts: inner.length > 0 ? inner.map((other) => ({ key: `time:${other}`, label: words.t(`time.${other}`), value: timeText(format, other, reason.terms[other]) })) : undefined,
+    parts: inner.length > 0 ? inner.map((other) => ({ key: `time:${other}`, label: words.t(`time.${named(other)}`), value: text(other, reason.terms[other]) })) : undefined,
     source: reason.source,
     path: `time.why.${name}`,
     row: reason,

@@ -38,7 +38,7 @@ export const rowKey = (stage, index, item) => `item:${index}:${stage.items.index
 /** A figure of `time` as the page shows it. @param {import('../types').Format} format @param {string} name @param {number} value */
 export function timeText(format, name, value) {
   if (/^(bubble|efficiency)$/.test(name)) return format.percent(value);
-  return /^(ttft|tpot|alone|prompt)_s$/.test(name) ? format.seconds(value) : format.number(value, value < 100 ? 1 : 0);
+  return /^(ttft|tpot|alone|prompt|serving_step|floor|reduce)_s$/.test(name) ? format.seconds(value) : format.number(value, value < 100 ? 1 : 0);
 }
 
 /** The sentence of an error, warning or assumption. @param {Pick<Context, 'words' | 'format'>} context @param {'error' | 'warning' | 'assumption'} kind @param {Diagnostic} row */

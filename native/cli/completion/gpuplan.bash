@@ -45,7 +45,7 @@ _gpuplan() {
     fi
     case $command in
         '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
-        rank) mapfile -t COMPREPLY < <(compgen -W 'gpus instances' -- "$word" && compgen -f -- "$word") ;;
+        rank) mapfile -t COMPREPLY < <(compgen -W 'gpus instances models' -- "$word" && compgen -f -- "$word") ;;
         catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus instances links fields formulas' -- "$word") ;;
         explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
         plan | batch | link | import | score) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
