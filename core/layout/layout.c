@@ -40,7 +40,8 @@ static void read_training(const gp_job *job, gp_layout *layout) {
     layout->vpp = layout->pp > 1 ? degree(job, GP_FIELD_VPP, 1) : 1;
     layout->cp = degree(job, GP_FIELD_CP, 1);
     layout->all_in_flight = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
-    layout->level = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
+    layout->turned = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
+    layout->level = layout->turned || gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_H1);
     layout->both_ways = layout->pp > 1 && gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_DUALPIPE);
     layout->ep = degree(job, GP_FIELD_EP, 1);
     layout->zero = gp_known(job, GP_FIELD_ZERO) ? (int)gp_whole(job, GP_FIELD_ZERO) : 0;
@@ -344,6 +345,11 @@ static uint64_t adapter_share(const gp_matrix *matrix, uint64_t rank, int64_t tp
     return gp_mul(rank, gp_add(in_share, out_share));
 }
 
+int64_t gp_layout_shards(const gp_layout *layout) {
+    int64_t ranks = product(layout->dp, layout->cp), group = layout->recipe.shard_ranks;
+    return group > 0 && ranks % group == 0 ? group : ranks;
+}
+
 /* How a rank shares the routed experts: each of `ep` groups holds its part of them, split `tp` ways inside. */
 typedef struct { int64_t ep, tp, ranks; } expert_split;
 
@@ -403,8 +409,10 @@ static uint64_t stage_adapters(const gp_model *model, uint64_t share, uint64_t w
 /* 1F1B: stage i starts p - i micro-batches before its first backward pass. Interleaved with v chunks per rank:
  * 2 (p - i - 1) + (v - 1) p + 1 chunks (Narayanan et al. 2021, arXiv:2104.04473, section 2.2, and its schedule in
  * Megatron-LM core/pipeline_parallel/schedules.py). GPipe (Huang et al. 2019, arXiv:1811.06965, section 2.3) holds them
- * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first,
- * DualPipe (DeepSeek-AI 2024, arXiv:2412.19437, table 2) one more than there are stages. */
+ * all, the zero-bubble V (Qi et al. 2024, arXiv:2405.15362, section 4) on each stage what 1F1B holds on the first. The
+ * zero-bubble H1 puts off the gradients of weights (Qi et al. 2023, arXiv:2401.10241, section 2.3): stage i holds p - i
+ * micro-batches, and of i more the inputs and output gradients of the matrix products, which are as much again. DualPipe
+ * (DeepSeek-AI 2024, arXiv:2412.19437, table 2) holds one more than there are stages. */
 static int64_t chunks_in_flight(const gp_layout *layout, int64_t stage) {
     int64_t p = layout->pp, v = layout->vpp, total = product(layout->grad_accum, v);
     if (layout->device_map) return 1;
@@ -445,7 +453,7 @@ static void add_ends(const gp_job *job, const gp_model *model, const gp_layout *
         share->other_params = gp_add(share->other_params, towers);
     }
     if (!share->last) return;
-    bool copied = model->head_params == 0 && layout->pp > 1;
+    bool copied = model->head_params == 0 && layout->pp > 1 && !layout->turned;
     share->head_params = gp_div_ceil(copied ? model->embedding_params : model->head_params,
                                      (uint64_t)layout->attention.feed_forward_tp);
     share->other_params = gp_add(share->other_params, gp_add(share->head_params, model->final_params));
@@ -475,7 +483,7 @@ void gp_layout_stage(const gp_job *job, const gp_model *model, const gp_layout *
     *share = (gp_stage_share){.index = index, .gpus = layout->gpus / layout->pp, .copies = 1};
     share->layers = gp_layout_layers(model, layout, index, &share->first_layer);
     share->first = index == 0;
-    share->last = index == layout->pp - 1;
+    share->last = index == (layout->turned ? 0 : layout->pp - 1);
     add_layers(job, model, layout, share);
     add_ends(job, model, layout, share);
     if (layout->both_ways) add_mirror(job, model, layout, share);

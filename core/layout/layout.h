@@ -29,7 +29,8 @@ typedef struct {
     int64_t split_stages;        /* pp when `split` says how many layers each stage holds; 0: as evenly as they go */
     uint16_t split[GP_SPLIT_STAGES];
     bool all_in_flight;          /* every micro-batch runs forward before any runs backward (GPipe) */
-    bool level;                  /* every stage holds as many micro-batches as the first (zero-bubble V) */
+    bool level;                  /* every stage holds as many micro-batches as the first (zero-bubble H1 and V) */
+    bool turned;                 /* the first GPU has both ends: half of each stage lies there and back (zero-bubble V) */
     bool both_ways;              /* micro-batches run from either end: a GPU holds a stage and its mirror (DualPipe) */
     bool device_map;             /* the layers of one copy lie on all GPUs, which work one after the other */
     bool balances;               /* the job leaves the split to the planner (balance.h) */
@@ -54,7 +55,7 @@ typedef struct {
     int64_t kv_heads;            /* KV heads per GPU: ceil(g / attention.tp), at least 1 */
     int64_t in_flight;           /* model chunks (layers / vpp each) of micro-batches whose activations are held:
                                     min(m, p - i) under 1F1B, the warm-up of the interleaved schedule, all under
-                                    GPipe, min(m, p) under the zero-bubble V */
+                                    GPipe, min(m, p) under the zero-bubble H1 and V */
 } gp_stage_share;
 
 /* Degrees of a job whose training or inference fields are all known, with derived ones filled (dp from the count,
@@ -101,6 +102,10 @@ void gp_layout_read_split(const gp_job *job, const gp_model *model, gp_layout *l
 /* True where embedding and output matrix count as layers of a pipeline that has a chunk too many for the layers alone
  * (Megatron-LM account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split). */
 bool gp_layout_counts_ends(const gp_model *model, const gp_layout *layout);
+
+/* GPUs over which sharding divides what each copy of a stage holds: the data- and context-parallel ranks, or of them a
+ * group that shares them evenly (HSDP). */
+int64_t gp_layout_shards(const gp_layout *layout);
 
 /* Layers of one stage and the first of them: as the split says, else as evenly as they go, the remainder on the
  * earliest stages. */

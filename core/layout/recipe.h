@@ -38,7 +38,9 @@ typedef struct {
     bool fsdp;                  /* shards with PyTorch's FSDP, which gathers and reduces on streams of its own */
     bool fused_qkv;             /* values are a view that keeps the whole product of queries, keys and values alive */
     bool adapter_dropout;       /* adapters drop inputs out unless told otherwise */
+    bool narrow_adapters;       /* adapters are made in the type of the model, not in fp32 as PEFT makes them */
     bool separate_ends;         /* embedding and output matrix are units of their own, let go like a layer (FSDP2) */
+    bool chunks_loss;           /* computes the loss in chunks unless told otherwise */
     bool splits_batch;          /* a pipeline's micro-batches are parts of what the job calls one */
 } gp_framework;
 
@@ -107,6 +109,8 @@ typedef struct {
     bool fsdp;                           /* PyTorch's FSDP shards */
     double reserved;                     /* allocator: reserved over allocated, less 1 */
     bool streams;                        /* what is gathered and reduced has memory pools of its own */
+    int64_t shard_ranks;                 /* GPUs that share one copy of the states, the others being replicas (HSDP); 0 = all */
+    bool reads_detail, reads_offload;    /* train.recompute_detail, or a text in train.offload, says something known */
     gp_loss loss;
     double loss_chunks;                  /* of a loss in chunks */
     /* Inference. */
@@ -134,8 +138,18 @@ typedef struct {
 double gp_recipe_bits(const gp_recipe *recipe, uint64_t experts, uint64_t linear, uint64_t other);
 
 
-/* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for others. */
+/* ZeRO stage that a name of FSDP's sharding means ("FULL_SHARD" and "HSDP" 3, "SHARD_GRAD_OP" 2, "NO_SHARD" 0), -1 for
+ * others. */
 int gp_recipe_zero_of(const char *fsdp);
+
+/* Bytes of an element of the type that a text begins with ("fp32 reduce" 4, "bf16" 2); 0: it names none of them. */
+int gp_recipe_float_bytes(const char *type);
+
+/* True when train.loss is a text that computes it in chunks ("lmhead chunks 16"). */
+bool gp_recipe_names_chunks(const gp_job *job);
+
+/* True when train.compile asks for a compiler. */
+bool gp_recipe_compiles(const gp_job *job);
 
 /* True when the job's weights stay in host memory and are fetched as they are needed. */
 bool gp_recipe_offloads_weights(const gp_job *job);

@@ -17,11 +17,13 @@ static const gp_framework frameworks[] = {
     {.name = "fsdp", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .below = 0.20, .above = 0.25,
      .master_weights = true, .holds_logits = true, .fsdp = true},
     {.name = "torchtitan", .kernels = GP_KERNELS_EAGER, .reserved = 0.07, .below = 0.10, .above = 0.18,
-     .fp32_weights = true, .expands_kv = true, .fsdp = true, .separate_ends = true, .splits_batch = true},
+     .fp32_weights = true, .expands_kv = true, .fsdp = true, .separate_ends = true, .splits_batch = true,
+     .chunks_loss = true},
     {.name = "torchtune", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.15, .above = 0.20,
-     .expands_kv = true, .separate_ends = true},
+     .expands_kv = true, .separate_ends = true, .narrow_adapters = true},
     {.name = "litgpt", .kernels = GP_KERNELS_EAGER, .reserved = 0.06, .below = 0.02, .above = 0.06,
-     .expands_kv = true, .fused_qkv = true, .adapter_dropout = true, .loads_whole = true},
+     .expands_kv = true, .fused_qkv = true, .adapter_dropout = true, .loads_whole = true,
+     .narrow_adapters = true},
     {.name = "llm-foundry", .kernels = GP_KERNELS_EAGER, .reserved = 0.10, .below = 0.15, .above = 0.20,
      .fp32_weights = true, .fsdp = true},
     {.name = "peft", .kernels = GP_KERNELS_EAGER, .reserved = 0.02, .below = 0.05, .above = 0.15,
@@ -63,7 +65,7 @@ static const optimizer_row optimizers[] = {
     {1 + 4.0 * 2 / 128, 1, 2, false, false, false}, /* adamw4bit */
     {8, 8, 2, true, true, false},                   /* paged-adamw */
     {2 + 4.0 * 2 / 256, 2, 2, false, true, false},  /* paged-adamw8bit */
-    {4, 4, 1, true, false, false},                  /* sgd */
+    {0, 4, 0, false, false, false},                 /* sgd: none without momentum, which the course's has */
     {4, 4, 1, true, false, false},                  /* lion */
     {0, 0, 0, false, false, true},                  /* adafactor */
     {4, 4, 1, true, false, false},                  /* muon */
@@ -83,12 +85,17 @@ static const optimizer_row *optimizer_of(const gp_job *job) {
     return &optimizers[index >= 0 && index < OPTIMIZER_COUNT ? index : 0];
 }
 
+int gp_recipe_float_bytes(const char *type) {
+    if (gp_begins_with(type, "fp32")) return 4;
+    return gp_begins_with(type, "bf16") || gp_begins_with(type, "fp16") ? 2 : 0;
+}
+
 /* Bytes of a stored trainable parameter. */
 static double weight_bytes(const gp_job *job, const gp_framework *framework) {
     bool fp32_compute = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP32);
     bool pretrain = gp_task_of(job) == GP_PRETRAIN;
     /* accelerate stores what FSDP trains in fp32 whenever mixed precision is on. */
-    bool upcast = framework->hugging_face && gp_recipe_text(job, GP_FIELD_FSDP)[0] != '\0' && !gp_is_adapter(job);
+    bool upcast = framework->hugging_face && gp_recipe_zero_of(gp_recipe_text(job, GP_FIELD_FSDP)) >= 0 && !gp_is_adapter(job);
     /* from_pretrained loads in fp32, and the Trainer's bf16 and fp16 are autocast. */
     bool sixteen = gp_known(job, GP_FIELD_MASTER_WEIGHTS) && gp_whole(job, GP_FIELD_MASTER_WEIGHTS) == 0;
     upcast = upcast || (framework->loads_fp32 && !sixteen && !gp_is_adapter(job));
@@ -118,11 +125,13 @@ static void set_trained_weights(const gp_job *job, const gp_model *model, gp_rec
     recipe->packed_frozen = true;
 }
 
-/* PEFT keeps the adapters of a 16-bit base in fp32 (autocast_adapter_dtype), unless the job says otherwise. */
-static double adapter_bytes(const gp_job *job, const char *gradient) {
-    const char *type = gp_recipe_text(job, GP_FIELD_LORA_DTYPE);
-    if (type[0] == '\0') type = gradient;
-    return gp_begins_with(type, "bf16") || gp_begins_with(type, "fp16") ? 2 : 4;
+/* PEFT keeps the adapters of a 16-bit base in fp32 (autocast_adapter_dtype), unless the job says otherwise. torchtune and
+ * litgpt make them in the type of the model (torchtune/modules/peft/lora.py, litgpt/finetune/lora.py: bf16-true). */
+static double adapter_bytes(const gp_job *job, const gp_framework *framework, const char *gradient) {
+    int stated = gp_recipe_float_bytes(gp_recipe_text(job, GP_FIELD_LORA_DTYPE));
+    if (stated == 0) stated = gp_recipe_float_bytes(gradient);
+    if (stated > 0) return stated;
+    return framework->narrow_adapters && weight_bytes(job, framework) <= 2 ? 2 : 4;
 }
 
 /* What the job says outright counts; habits of frameworks do not reach the course notes. fp32 training keeps weights and
@@ -139,8 +148,7 @@ static gp_textbook_state textbook_state_of(const gp_job *job, double optimizer_b
         state.master = 0;
     if (gp_origin_of(job, GP_FIELD_GRAD_DTYPE) != GP_GIVEN) return state;
     const char *gradient = gp_recipe_text(job, GP_FIELD_GRAD_DTYPE);
-    if (gp_begins_with(gradient, "fp32")) state.gradients = 4;
-    if (gp_begins_with(gradient, "bf16") || gp_begins_with(gradient, "fp16")) state.gradients = 2;
+    if (gp_recipe_float_bytes(gradient) > 0) state.gradients = gp_recipe_float_bytes(gradient);
     return state;
 }
 
@@ -149,15 +157,14 @@ static void set_states(const gp_job *job, gp_recipe *recipe) {
     const optimizer_row *optimizer = optimizer_of(job);
     bool adapter = gp_is_adapter(job);
     const char *gradient = gp_recipe_text(job, GP_FIELD_GRAD_DTYPE);
-    double stored = adapter ? adapter_bytes(job, gradient) : weight_bytes(job, framework);
+    double stored = adapter ? adapter_bytes(job, framework, gradient) : weight_bytes(job, framework);
     bool habit = framework->master_weights && optimizer != &optimizers[ADAMW_BF16_STATES];
     bool wants_master =
         gp_known(job, GP_FIELD_MASTER_WEIGHTS) ? gp_whole(job, GP_FIELD_MASTER_WEIGHTS) != 0 : habit;
     recipe->adapter_bytes = stored;
     recipe->master_bytes = wants_master && stored < 4 ? 4 : 0;
     recipe->gradient_bytes = framework->main_gradients && !adapter ? 4 : stored < 2 ? 2 : stored;
-    if (gp_begins_with(gradient, "bf16") || gp_begins_with(gradient, "fp16")) recipe->gradient_bytes = 2;
-    if (gp_begins_with(gradient, "fp32")) recipe->gradient_bytes = 4;
+    if (gp_recipe_float_bytes(gradient) > 0) recipe->gradient_bytes = gp_recipe_float_bytes(gradient);
     bool half = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP16);
     if (framework->sums_apart && !adapter) recipe->gradient_bytes = half ? 2 : 6;
     bool narrow = optimizer->follows_weights && recipe->master_bytes <= 0 && stored < 4;
@@ -187,6 +194,7 @@ static void set_offload(const gp_job *job, gp_recipe *recipe) {
     recipe->master_on_host = own_step ? strstr(text, "master") != NULL : optimizer;
     recipe->gradients_on_host = own_step ? strstr(text, "gradients") != NULL : optimizer;
     recipe->weights_on_host = gp_recipe_offloads_weights(job);
+    recipe->reads_offload = optimizer || recipe->weights_on_host || recipe->master_on_host || recipe->gradients_on_host;
 }
 
 static int64_t number_in(const char *text) {
@@ -196,8 +204,10 @@ static int64_t number_in(const char *text) {
     return number;
 }
 
-/* "none" names no special loss kernel, so the logits are there. */
-static gp_loss loss_of(const gp_job *job) {
+bool gp_recipe_names_chunks(const gp_job *job) { return strstr(gp_recipe_text(job, GP_FIELD_LOSS), "chunks") != NULL; }
+
+/* "none" names no special loss kernel, so the logits are there; words that nothing here knows leave the framework's own. */
+static gp_loss loss_of(const gp_job *job, const gp_framework *framework) {
     switch (gp_known(job, GP_FIELD_LOSS) ? gp_whole(job, GP_FIELD_LOSS) : GP_CHOICE_LOSS_FULL) {
     case GP_CHOICE_LOSS_FUSED:
     case GP_CHOICE_LOSS_FUSED_CE:
@@ -209,27 +219,42 @@ static gp_loss loss_of(const gp_job *job) {
         return GP_LOSS_LIGER;
     case GP_CHOICE_LOSS_CUT:
         return GP_LOSS_CUT;
+    case GP_CHOICE_LOSS_FULL:
+    case GP_CHOICE_LOSS_NONE:
+        return GP_LOSS_FULL;
     default:
-        return strstr(gp_recipe_text(job, GP_FIELD_LOSS), "chunks") != NULL ? GP_LOSS_CHUNKED : GP_LOSS_FULL;
+        return framework->chunks_loss || gp_recipe_names_chunks(job) ? GP_LOSS_CHUNKED : GP_LOSS_FULL;
     }
 }
 
 int gp_recipe_zero_of(const char *fsdp) {
     if (fsdp[0] == '\0') return -1;
     if (strstr(fsdp, "NO_SHARD") != NULL || strstr(fsdp, "ddp") != NULL) return 0;
-    if (strstr(fsdp, "GRAD_OP") != NULL || strstr(fsdp, "never") != NULL) return 2;
-    bool whole = strstr(fsdp, "SHARD") != NULL || strstr(fsdp, "shard") != NULL || strstr(fsdp, "FSDP") != NULL;
+    if (strstr(fsdp, "GRAD_OP") != NULL || strstr(fsdp, "ZERO2") != NULL || strstr(fsdp, "never") != NULL) return 2;
+    bool whole = strstr(fsdp, "SHARD") != NULL || strstr(fsdp, "shard") != NULL || strstr(fsdp, "SDP") != NULL;
     return whole ? 3 : -1;
+}
+
+/* HSDP shards within a group of GPUs, by default a node (torch/distributed/fsdp HYBRID_SHARD), and replicates between
+ * groups; "HSDP=16" and "FSDP=128" beside "DP" name the GPUs of a group. */
+static int64_t shard_ranks_of(const gp_job *job) {
+    const char *fsdp = gp_recipe_text(job, GP_FIELD_FSDP), *number = strstr(fsdp, "SDP=");
+    if (number != NULL) return number_in(number);
+    bool hybrid = strstr(fsdp, "HYBRID") != NULL || strstr(fsdp, "HSDP") != NULL;
+    return hybrid ? gp_whole(job, GP_FIELD_PER_NODE) : 0;
 }
 
 /* Sequence parallelism on top of the Trainer pads: ms-swift (swift/trainers/sequence_parallel). */
 bool gp_recipe_pads_sequences(const gp_job *job) { return framework_of(job)->hugging_face; }
 
 /* Compiled code fuses norms, activations and casts as Transformer Engine does by hand. */
-static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
+bool gp_recipe_compiles(const gp_job *job) {
     const char *compile = gp_recipe_text(job, GP_FIELD_COMPILE);
-    bool compiled = compile[0] != '\0' && !gp_begins_with(compile, "false") && !gp_begins_with(compile, "none");
-    return compiled ? GP_KERNELS_FUSED : framework->kernels;
+    return compile[0] != '\0' && !gp_begins_with(compile, "false") && !gp_begins_with(compile, "none");
+}
+
+static gp_kernels kernels_of(const gp_job *job, const gp_framework *framework) {
+    return gp_recipe_compiles(job) ? GP_KERNELS_FUSED : framework->kernels;
 }
 
 /* FSDP gathers and reduces on streams of its own, and PyTorch's allocator keeps a pool for each stream. A compiler that
@@ -241,6 +266,7 @@ static void set_sharding(const gp_job *job, gp_recipe *recipe) {
     bool shards = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
     bool named = gp_recipe_zero_of(fsdp) >= 2 && !recipe->framework->main_gradients;
     recipe->fsdp = shards && (recipe->framework->fsdp || named);
+    if (shards) recipe->shard_ranks = shard_ranks_of(job);
     recipe->streams = shards && !graph && recipe->framework->fsdp;
     recipe->reserved = recipe->framework->reserved;
     if (recipe->streams && recipe->kernels == GP_KERNELS_EAGER) recipe->reserved += 0.02;
@@ -276,13 +302,20 @@ static void set_recompute(const gp_job *job, gp_recipe *recipe) {
     const char *offload = gp_recipe_text(job, GP_FIELD_OFFLOAD);
     if (gp_known(job, GP_FIELD_RECOMPUTE)) recipe->recompute = (gp_recompute)gp_whole(job, GP_FIELD_RECOMPUTE);
     bool full = gp_begins_with(detail, "full") || gp_begins_with(detail, "recompute-block");
-    if (recipe->recompute == GP_RECOMPUTE_PARTIAL && full) recipe->recompute = GP_RECOMPUTE_FULL;
+    bool named = recipe->recompute == GP_RECOMPUTE_PARTIAL && full;
+    if (named) recipe->recompute = GP_RECOMPUTE_FULL;
     if (recipe->recompute == GP_RECOMPUTE_PARTIAL || (recipe->recompute == GP_RECOMPUTE_SELECTIVE && recipe->core_only))
         recipe->recomputed_parts = recomputed_parts(detail);
+    recipe->reads_detail = named || recipe->recomputed_parts != 0;
+    /* Parts that nothing names are none. */
+    if (recipe->recompute == GP_RECOMPUTE_PARTIAL && !recipe->reads_detail) recipe->recompute = GP_RECOMPUTE_NONE;
     if (recipe->recompute != GP_RECOMPUTE_FULL) return;
+    bool detailed = strstr(detail, "offload") != NULL;
+    bool offloads = strstr(offload, "activation") != NULL || strstr(offload, "residual") != NULL;
     if (strstr(detail, "block ") != NULL) recipe->recomputed_layers = number_in(detail);
-    recipe->checkpoints_on_host = strstr(detail, "offload") != NULL || strstr(offload, "activation") != NULL ||
-                                  strstr(offload, "residual") != NULL;
+    recipe->reads_detail = named || detailed || recipe->recomputed_layers > 0;
+    recipe->reads_offload = recipe->reads_offload || offloads;
+    recipe->checkpoints_on_host = detailed || offloads;
 }
 
 /* fp32 parameters under a 16-bit precision are cast by autocast, unless they are sharded: FSDP casts what it
@@ -311,11 +344,14 @@ static double logit_bytes_of(const gp_job *job, const gp_recipe *recipe) {
     return fp32_tensors * (narrow ? recipe->activation_bytes : 4);
 }
 
-/* LoRA and its kin multiply the layer's input by two small matrices. Other ways of adapting (prompts, prefixes, scaled
- * activations, tuned norms) keep no copy of each matrix's input. */
+/* LoRA and its kin, DoRA among them, multiply the layer's input by two small matrices. Other ways of adapting (prompts,
+ * prefixes, scaled activations, tuned norms) keep no copy of each matrix's input. */
 static bool is_plain_adapter(const gp_job *job) {
+    static const char *const kin[] = {"LORA", "lora", "LoRA", "DORA", "dora", "DoRA"};
     const char *kind = gp_recipe_text(job, GP_FIELD_LORA_KIND);
-    return kind[0] == '\0' || strstr(kind, "LORA") != NULL || strstr(kind, "lora") != NULL || strstr(kind, "LoRA") != NULL;
+    bool plain = kind[0] == '\0';
+    for (size_t i = 0; i < sizeof kin / sizeof kin[0]; i++) plain = plain || strstr(kind, kin[i]) != NULL;
+    return plain;
 }
 
 /* GPT-2's own GELU ("gelu_new") is written out in elementary operators, each of which keeps its input. */
@@ -332,7 +368,7 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     set_trained_weights(job, model, recipe);
     set_states(job, recipe);
     set_offload(job, recipe);
-    recipe->loss = loss_of(job);
+    recipe->loss = loss_of(job, recipe->framework);
     int64_t chunks = number_in(gp_recipe_text(job, GP_FIELD_LOSS)); /* "lmhead chunks 16" (LLMQ) */
     recipe->loss_chunks = chunks > 0 ? (double)chunks : 8;
     recipe->numerics = numerics_of(job, recipe);
@@ -347,7 +383,7 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     recipe->mean_keeps_input =
         gp_known(job, GP_FIELD_RMSNORM_SAVES_INPUT) && gp_whole(job, GP_FIELD_RMSNORM_SAVES_INPUT) != 0;
     recipe->core_only = recipe->framework->main_gradients;
-    recipe->scales_outputs = strcmp(gp_recipe_text(job, GP_FIELD_LORA_KIND), "adapter_v2") == 0;
+    recipe->scales_outputs = gp_is_adapter(job) && strcmp(gp_recipe_text(job, GP_FIELD_LORA_KIND), "adapter_v2") == 0;
     recipe->adapter_dropout = gp_known(job, GP_FIELD_LORA_DROPOUT) ? gp_real(job, GP_FIELD_LORA_DROPOUT) > 0
                                                                    : recipe->framework->adapter_dropout;
     recipe->elementwise_gelu = recipe->framework->hugging_face && recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
@@ -355,7 +391,7 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     recipe->logit_bytes = logit_bytes_of(job, recipe);
     set_sharding(job, recipe);
     bool accumulates = gp_known(job, GP_FIELD_GRAD_ACCUM) && gp_whole(job, GP_FIELD_GRAD_ACCUM) > 1;
-    recipe->steps_in_backward = gp_known(job, GP_FIELD_STEP_IN_BACKWARD) && !accumulates &&
+    recipe->steps_in_backward = gp_known(job, GP_FIELD_STEP_IN_BACKWARD) && !accumulates && !gp_is_adapter(job) &&
                                 gp_whole(job, GP_FIELD_STEP_IN_BACKWARD) != 0;
     set_recompute(job, recipe);
     bool narrow = gp_is_choice(job, GP_FIELD_PRECISION, GP_CHOICE_PRECISION_FP8);

@@ -27,6 +27,7 @@ enum {
     CONTEXT = 1 << 20,   /* context parallelism of Transformer Engine from 2.8 keeps the output before its exchange too */
     WIDE_CASTS = 1 << 21, /* 8-bit products, operator by operator */
     SCALED = 1 << 19,    /* a trained scale keeps the output of every matrix product */
+    RESIDUAL_DROPOUT = 1 << 22, /* of what each block adds to the residual stream: GPT layers, and any in Megatron */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
 };
 /* What a recompute policy makes of it. */
@@ -123,8 +124,8 @@ static const tensor tensors[] = {
     {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU, OPS | FEED_FORWARD},
     {WIDTH_FFN, {2, 4, 2}, PLAIN | FUSED_GELU | INPUTS, ACTIVATION | FEED_FORWARD},
     {WIDTH_FFN, {10, 20, 16}, PLAIN | ELEMENTWISE_GELU, OPS | FEED_FORWARD},
-    /* Dropout after attention and after the feed-forward block of GPT layers: one byte of mask each. */
-    {WIDTH_HIDDEN, {2, 2, 2}, DROPOUT | LAYER_NORM, 0},
+    /* Dropout after attention and after the feed-forward block: one byte of mask each. */
+    {WIDTH_HIDDEN, {2, 2, 2}, RESIDUAL_DROPOUT, 0},
     /* The per-operator policy: the layer's input and the output of the last matrix product. */
     {WIDTH_HIDDEN, {2, 4, 4}, 0, OPS | OPS_ONLY},
     {WIDTH_HIDDEN, {2, 4, 2}, 0, OPS | OPS_ONLY},
@@ -148,6 +149,7 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     bits |= recipe->elementwise_gelu ? ELEMENTWISE_GELU : FUSED_GELU;
     if (!gp_is_adapter(job) || recipe->keeps_inputs) bits |= INPUTS;
     if (dropout) bits |= DROPOUT;
+    if (dropout && (recipe->framework->main_gradients || shape->norm != GP_NORM_RMS)) bits |= RESIDUAL_DROPOUT;
     if (recipe->mean_keeps_input) bits |= MEAN_INPUT;
     if (shape->qk_norm) bits |= QK_NORM;
     return bits;

@@ -34,7 +34,7 @@ static bool is_written_out(const gp_model *model) {
 static bool is_known(const gp_model *model, const gp_layout *layout) {
     const gp_recipe *recipe = &layout->recipe;
     gp_recompute policy = recipe->recomputed_layers > 0 ? GP_RECOMPUTE_PARTIAL : recipe->recompute;
-    bool whole = layout->tp == 1 && layout->cp == 1 && layout->pp == 1 && layout->ep == 1;
+    bool whole = layout->tp == 1 && layout->cp == 1 && layout->pp == 1 && (layout->ep == 1 || model->shape.experts.count == 0);
     return whole && recipe->kernels == GP_KERNELS_EAGER && recipe->framework->hugging_face && !recipe->scales_outputs &&
            (policy == GP_RECOMPUTE_NONE || policy == GP_RECOMPUTE_FULL) && is_written_out(model);
 }
@@ -52,7 +52,7 @@ static void set_case(const gp_job *job, const gp_layout *layout, gp_step_case *o
     of->batch = (uint64_t)layout->micro_batch;
     of->sequence = (uint64_t)layout->seq_len;
     of->adds = layout->grad_accum > 1 && layout->zero < 2;
-    of->shards = lasting ? 0 : layout->zero >= 2 ? (uint64_t)(layout->dp * layout->cp) : 1;
+    of->shards = lasting ? 0 : layout->zero >= 2 ? (uint64_t)gp_layout_shards(layout) : 1;
     of->stored = recipe->numerics == GP_NUMERICS_16_BIT ? 2 : 4;
     of->dropout = gp_known(job, GP_FIELD_DROPOUT) ? gp_real(job, GP_FIELD_DROPOUT) : 0;
     of->frozen = gp_is_adapter(job);

@@ -42,7 +42,7 @@ static void add_moment(gp_stage_ledger *ledger, gp_replay_phase phase, const gp_
 
 /* Those made by the worst moment of backward, and those that are made after it. Gives the bytes of the former. */
 static double add_gradients(gp_stage_ledger *ledger, const gp_layout *layout, double params, double made) {
-    double shards = layout->zero >= 2 ? (double)(layout->dp * layout->cp) : 1, bytes = layout->recipe.gradient_bytes;
+    double shards = layout->zero >= 2 ? (double)gp_layout_shards(layout) : 1, bytes = layout->recipe.gradient_bytes;
     double all = params * bytes / shards, first = made < all ? made : all;
     append(ledger, GP_ITEM_GRADIENTS, BACKWARD | REST, gp_gradients_made_amount(all, all - first));
     append(ledger, GP_ITEM_GRADIENTS, REST, gp_gradients_later_amount(params, bytes, shards, first));

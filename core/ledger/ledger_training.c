@@ -30,12 +30,12 @@ typedef struct {
 } states;
 
 static bool is_block_wise(const gp_job *job) {
-    return gp_is_choice(job, GP_FIELD_OPTIMIZER, GP_CHOICE_OPTIMIZER_BADAM);
+    return gp_is_choice(job, GP_FIELD_OPTIMIZER, GP_CHOICE_OPTIMIZER_BADAM) && !gp_is_adapter(job);
 }
 
 static states states_of(const gp_job *job, const gp_layout *layout, const gp_stage_share *share) {
     states s = {.layout = layout, .recipe = &layout->recipe, .share = share};
-    double ranks = (double)layout->dp * (double)layout->cp;
+    double ranks = (double)gp_layout_shards(layout);
     for (int stage = 1; stage <= 3; stage++) s.shards[stage] = layout->zero >= stage ? ranks : 1;
     if (layout->recipe.fsdp) s.shards[3] = s.shards[2];
     s.params = (double)gp_add(share->linear_params, share->other_params);
@@ -168,16 +168,25 @@ static double adapter_ends(const gp_job *job, const gp_model *model, const gp_st
     return all / (double)share->layers;
 }
 
+/* What a step keeps for each parameter of the adapters: on the device whole, on the device sharded, and on the host. */
+static void add_adapters(const states *s, double gradient, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = s->recipe;
+    int zero = s->layout->zero;
+    double host = (recipe->optimizer_on_host ? recipe->optimizer_bytes : 0) + (recipe->master_on_host ? recipe->master_bytes : 0);
+    double all = recipe->adapter_bytes + recipe->master_bytes + recipe->optimizer_bytes - host;
+    if (recipe->gradients_on_host) host += gradient;
+    else all += gradient;
+    double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 && !recipe->gradients_on_host ? gradient : 0);
+    double params = (double)s->share->adapter_params;
+    place(ledger, GP_ITEM_ADAPTER, ALWAYS, gp_adapter_amount(params, kept, all - kept, s->shards[1]), recipe->weights_on_host);
+    place(ledger, GP_ITEM_ADAPTER, ALWAYS, gp_adapter_amount(params, 0, host, s->shards[1]), true);
+}
+
 static void add_adapter_states(const gp_job *job, const gp_model *model, const states *s, bool made,
                                gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
-    double gradient = made ? 0 : recipe->gradient_bytes;
     add_frozen_weights(s, ledger);
-    int zero = s->layout->zero;
-    double kept = (zero < 3 ? recipe->adapter_bytes : 0) + (zero < 2 ? gradient : 0);
-    double all = recipe->adapter_bytes + gradient + recipe->master_bytes + recipe->optimizer_bytes;
-    gp_amount adapters = gp_adapter_amount((double)s->share->adapter_params, kept, all - kept, s->shards[1]);
-    place(ledger, GP_ITEM_ADAPTER, ALWAYS, adapters, recipe->weights_on_host);
+    add_adapters(s, made ? 0 : recipe->gradient_bytes, ledger);
     if (recipe->factored_optimizer)
         place(ledger, GP_ITEM_OPTIMIZER, STEP,
               gp_optimizer_factored_amount((double)s->share->layers, adapter_ends(job, model, s->share), 0, s->shards[1]),
@@ -419,7 +428,7 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     add_states(job, model, &s, made, ledger);
     if (stays_gathered(&s))
         add_whole_stage(job, &s, ledger);
-    else if (layout->recipe.weights_on_host || (layout->zero >= 3 && layout->dp * layout->cp > 1))
+    else if (layout->recipe.weights_on_host || (layout->zero >= 3 && gp_layout_shards(layout) > 1))
         add_gathered(job, &s, ledger);
     add_buckets(job, &s, ledger);
     add_copies(job, &s, ledger);

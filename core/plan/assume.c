@@ -28,19 +28,9 @@ static bool default_matters(const gp_job *job, gp_field field) {
     }
 }
 
-/* Given values without effect on any plan of this version: timing and kernels belong to what is not estimated. */
+/* Given values without effect on any plan of this version. */
 static bool is_never_modelled(gp_field field) {
-    switch (field) {
-    case GP_FIELD_RECOMPUTE_DETAIL:
-    case GP_FIELD_LOSS_IMPL:
-    case GP_FIELD_PACKED:
-    case GP_FIELD_DROPOUT_KERNEL:
-    case GP_FIELD_LORA_ALPHA:
-    case GP_FIELD_LORA_TRAINABLE:
-        return true;
-    default:
-        return false;
-    }
+    return field == GP_FIELD_PACKED || field == GP_FIELD_LORA_ALPHA || field == GP_FIELD_LORA_TRAINABLE;
 }
 
 /* The textbook ledger knows parameters, tokens and degrees, and nothing of kernels and engines. */
@@ -49,9 +39,12 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_FRAMEWORK:
     case GP_FIELD_ATTENTION:
     case GP_FIELD_LOSS:
+    case GP_FIELD_LOSS_IMPL:
     case GP_FIELD_LOGITS_UPCAST:
+    case GP_FIELD_RECOMPUTE_DETAIL:
     case GP_FIELD_SEQUENCE_PARALLEL:
     case GP_FIELD_DROPOUT:
+    case GP_FIELD_DROPOUT_KERNEL:
     case GP_FIELD_AUTOCAST:
     case GP_FIELD_FOREACH:
     case GP_FIELD_STEP_IN_BACKWARD:
@@ -118,8 +111,9 @@ static bool has_effect(const gp_job *job, gp_field field) {
     if (field == GP_FIELD_INTERCONNECT && (textbook || !joins_gpus(job))) return false;
     if (field == GP_FIELD_MEMORY_UTILIZATION && !gp_engine_takes_share(job)) return false;
     if (has_no_object(job, field) || (textbook && !has_textbook_effect(job, field))) return false;
-    /* An open list holds the choices that are modelled; formats have their own check. */
-    if (row->kind == GP_KIND_OPEN && field != GP_FIELD_KV && gp_whole(job, field) < 0) return false;
+    /* An open list holds the choices that are modelled; formats have their own check, and words are read in training. */
+    bool read = field == GP_FIELD_KV || field == GP_FIELD_OFFLOAD || field == GP_FIELD_LOSS || field == GP_FIELD_PP_LAYERS;
+    if (row->kind == GP_KIND_OPEN && !read && gp_whole(job, field) < 0) return false;
     bool textbook_only = field == GP_FIELD_TEXTBOOK_ACTIVATION || field == GP_FIELD_TEXTBOOK_STATE ||
                          field == GP_FIELD_TEXTBOOK_HELD_BACK || field == GP_FIELD_TEXTBOOK_FLOPS;
     if (textbook_only && !textbook) return false;
@@ -136,6 +130,8 @@ static const char *derived_from(const gp_job *job, gp_field field) {
         return gp_choice_is(job, field, "fp16") ? "hardware.gpu" : "model";
     case GP_FIELD_FRAMEWORK:
         return "task";
+    case GP_FIELD_LOSS:
+        return "train.framework";
     case GP_FIELD_TRAIN_WEIGHTS:
     case GP_FIELD_MASTER_WEIGHTS:
     case GP_FIELD_GRAD_DTYPE:
@@ -175,17 +171,29 @@ static bool derived_matters(const gp_job *job, gp_field field) {
     return gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED) || !is_beyond_textbook(field);
 }
 
+static bool uses_host(const gp_plan *plan) {
+    bool uses = plan->device.is_host;
+    for (int64_t i = 0; i < plan->stage_count; i++) uses = uses || plan->stages[i].host_bytes > 0;
+    return uses;
+}
+
 /* Settings with nothing to act on in this plan. */
 static bool lacks_object(const gp_plan *plan, gp_field field) {
     if (!gp_is_training(&plan->job)) return gp_assume_lacks_object(plan, field);
+    if (field == GP_FIELD_HOST_RAM) return !uses_host(plan);
     return field == GP_FIELD_EP && plan->model.shape.experts.count == 0;
+}
+
+static bool reads_training(const gp_job *job) {
+    return gp_is_training(job) && gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED);
 }
 
 static void note_field(gp_plan *plan, gp_field field) {
     const gp_job *job = &plan->job;
     gp_origin origin = gp_origin_of(job, field);
     if (origin == GP_GIVEN) {
-        if (!has_effect(job, field) || lacks_object(plan, field)) note(plan, GP_CODE_NOT_MODELLED, field);
+        if (!has_effect(job, field) || lacks_object(plan, field) || (reads_training(job) && !gp_assume_training(plan, field)))
+            note(plan, GP_CODE_NOT_MODELLED, field);
         return;
     }
     if (!is_of_task(job, field)) return;

@@ -11,4 +11,7 @@ void gp_assume(gp_plan *plan);
 /* assume_serving.c: true when a plan of inference has nothing that `field`, which its job states, could act on. */
 bool gp_assume_lacks_object(const gp_plan *plan, gp_field field);
 
+/* True unless the value that a training job gives a field is without effect on its plan, in the detailed ledger. */
+bool gp_assume_training(const gp_plan *plan, gp_field field);
+
 #endif

@@ -110,7 +110,7 @@ static void fill_step(gp_plan *plan) {
 static double bubble_of(const gp_job *job, const gp_layout *layout) {
     double stages = (double)layout->pp, batches = (double)layout->grad_accum * (double)layout->vpp;
     bool fills = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_H1);
-    double idle = layout->level ? 0 : layout->both_ways ? (stages - 2) / 3 : fills ? (stages - 1) / 3 : stages - 1;
+    double idle = layout->turned ? 0 : layout->both_ways ? (stages - 2) / 3 : fills ? (stages - 1) / 3 : stages - 1;
     return idle / (batches + idle);
 }
 

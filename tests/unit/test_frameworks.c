@@ -193,6 +193,41 @@ static void test_adapters_of_litgpt(void **state) {
     expect(lora - repeated, 3 * h + 2 * 2 * 8);
 }
 
+/* Rank 16 on every linear layer of Llama 3 8B. */
+static const double lora_16 = 16 * 32.0 * (2 * (4096 + 4096) + 2 * (4096 + 1024) + 3 * (4096 + 14336));
+
+static void expect_adapters(const char *fields, double device, double host) {
+    fixture *f = job_of("lora", "1", fields);
+    gp_stage_ledger ledger = ledger_of(f);
+    double bytes = (double)item_bytes(&ledger, GP_ITEM_ADAPTER);
+    if (bytes != lora_16 * device) print_error("%s: %f a parameter\n", fields, bytes / lora_16);
+    assert_true(bytes == lora_16 * device && (double)ledger.host_bytes == lora_16 * host);
+    fixture_free(f);
+}
+
+static void test_adapters_are_of_the_type_of_their_framework_and_their_states_may_be_on_the_host(void **state) {
+    (void)state;
+    /* Weights, and states with the gradients where the step is not replayed. */
+    expect_adapters("\"framework\":\"torchtune\"", 2 + 2 + 4, 0);
+    expect_adapters("\"framework\":\"torchtune\",\"lora\":{\"adapter_dtype\":\"fp32\"}", 4 + 4 + 8, 0);
+    expect_adapters("\"framework\":\"torchtune\",\"weights\":\"fp32\"", 4 + 4 + 8, 0);
+    expect_adapters("\"framework\":\"fsdp\"", 4 + 4 + 8, 0);
+    expect_adapters("\"framework\":\"peft\"", 4 + 8, 0);
+    expect_adapters("\"framework\":\"peft\",\"optimizer\":\"paged-adamw\"", 4, 8);
+    expect_adapters("\"framework\":\"torchtune\",\"offload\":\"optimizer\"", 2, 2 + 4);
+    expect_adapters("\"framework\":\"fsdp\",\"optimizer\":\"paged-adamw8bit\"", 4 + 4, 2.03125);
+}
+
+static void test_dropout_in_megatron_keeps_a_mask_of_each_block(void **state) {
+    (void)state;
+    const char *base = "\"framework\":\"megatron\",\"tp\":2,\"seq_len\":4096,\"recompute\":\"none\"";
+    const char *drops = "\"framework\":\"megatron\",\"tp\":2,\"seq_len\":4096,\"recompute\":\"none\",\"dropout\":0.1";
+    uint64_t plain = bytes_of("pretrain", "8", base, "activations.layers");
+    uint64_t masks = bytes_of("pretrain", "8", drops, "activations.layers") - plain;
+    /* Two masks of a byte, divided by sequence parallelism (arXiv:2205.05198, table 2). */
+    assert_int_equal(masks, UINT64_C(32) * 2 * 4096 * 4096 / 2);
+}
+
 static void test_float8_without_a_compiler_keeps_casts(void **state) {
     (void)state;
     double eager = live("pretrain", "\"framework\":\"torchtitan\",\"precision\":\"fp8\"");
@@ -227,6 +262,8 @@ int main(void) {
         cmocka_unit_test(test_recomputation_of_some_layers),
         cmocka_unit_test(test_buffers_of_data_parallelism),
         cmocka_unit_test(test_adapters_of_litgpt),
+        cmocka_unit_test(test_adapters_are_of_the_type_of_their_framework_and_their_states_may_be_on_the_host),
+        cmocka_unit_test(test_dropout_in_megatron_keeps_a_mask_of_each_block),
         cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
         cmocka_unit_test(test_a_step_within_backward_keeps_one_gradient),
         cmocka_unit_test(test_buffers_of_deepspeed),

@@ -220,7 +220,7 @@ static void test_llama_cpp_splits_by_layers(void **state) {
 
 static void test_schedules_hold_what_they_must(void **state) {
     (void)state;
-    static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}, {"zb-h1", 4, 1}, {"dualpipe", 5, 5}};
+    static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}, {"zb-h1", 4, 4}, {"dualpipe", 5, 5}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char fields[128];
         snprintf(fields, sizeof fields, "\"pp\":4,\"grad_accum\":16,\"schedule\":\"%s\"", rows[i].schedule);
@@ -247,6 +247,44 @@ static void test_a_pipeline_both_ways_holds_each_stage_twice(void **state) {
     }
     fixture_free(f);
     fixture_free(both);
+}
+
+static void test_a_v_has_both_ends_on_its_first_gpu(void **state) {
+    (void)state;
+    fixture *f = training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"zb-v\"");
+    for (int64_t i = 0; i < 4; i++) {
+        gp_stage_share share = stage(f, i);
+        assert_int_equal(share.first, i == 0);
+        assert_int_equal(share.last, i == 0);
+        assert_int_equal(share.embedding_params, i == 0 ? 128256 * 4096 : 0);
+        assert_int_equal(share.head_params, i == 0 ? 128256 * 4096 : 0);
+        assert_int_equal(share.layers, 8);
+    }
+    fixture_free(f);
+}
+
+static void expect_shards(const char *count, const char *train, int64_t shards) {
+    fixture *f = training(count, train);
+    if (!f->valid || gp_layout_shards(&f->layout) != shards) print_error("%s\n", train);
+    assert_true(f->valid);
+    assert_int_equal(gp_layout_shards(&f->layout), shards);
+    fixture_free(f);
+}
+
+static void test_hybrid_sharding_divides_within_a_group(void **state) {
+    (void)state;
+    expect_shards("32", "\"framework\":\"fsdp\",\"zero\":3", 32);
+    expect_shards("32", "\"framework\":\"fsdp\",\"zero\":3,\"fsdp\":\"FULL_SHARD\"", 32);
+    expect_shards("32", "\"framework\":\"fsdp\",\"zero\":3,\"fsdp\":\"HYBRID_SHARD\"", 8);
+    expect_shards("32", "\"framework\":\"torchtitan\",\"zero\":3,\"fsdp\":\"HSDP\"", 8);
+    expect_shards("32", "\"framework\":\"torchtitan\",\"zero\":3,\"fsdp\":\"HSDP=16\"", 16);
+    expect_shards("32", "\"framework\":\"maxtext\",\"zero\":3,\"fsdp\":\"FSDP+DP FSDP=4\"", 4);
+    expect_shards("32", "\"framework\":\"torchtitan\",\"zero\":3,\"cp\":2,\"fsdp\":\"HSDP\"", 8);
+    /* A group that does not divide the ranks is none. */
+    expect_shards("12", "\"framework\":\"fsdp\",\"zero\":3,\"fsdp\":\"HSDP\"", 12);
+    assert_int_equal(gp_recipe_zero_of("HSDP"), 3);
+    assert_int_equal(gp_recipe_zero_of("_HYBRID_SHARD_ZERO2"), 2);
+    assert_int_equal(gp_recipe_zero_of("our own"), -1);
 }
 
 static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
@@ -447,6 +485,8 @@ int main(void) {
         cmocka_unit_test(test_llama_cpp_splits_by_layers),
         cmocka_unit_test(test_schedules_hold_what_they_must),
         cmocka_unit_test(test_a_pipeline_both_ways_holds_each_stage_twice),
+        cmocka_unit_test(test_a_v_has_both_ends_on_its_first_gpu),
+        cmocka_unit_test(test_hybrid_sharding_divides_within_a_group),
         cmocka_unit_test(test_one_copy_of_the_trainer_is_laid_over_its_gpus),
         cmocka_unit_test(test_ends_count_as_layers_where_chunks_are_too_many),
         cmocka_unit_test(test_torchtitan_cuts_the_batch_for_its_pipeline),

@@ -147,7 +147,7 @@ static void test_optimizer_states(void **state) {
     static const struct { const char *name; double bytes; bool on_host; } rows[] = {
         {"adamw", 8, false}, {"adamw-bf16-states", 4, false}, {"adamw8bit", 2.03125, false},
         {"adamw4bit", 1.0625, false}, {"paged-adamw", 8, true}, {"paged-adamw8bit", 2.03125, true},
-        {"sgd", 4, false}, {"lion", 4, false}, {"adafactor", 0.002, false},
+        {"sgd", 0, false}, {"lion", 4, false}, {"adafactor", 0.002, false},
         /* Matrices 4 bytes, embedding and head 8. */
         {"muon", 4.523, false}, {"badam", 8.0 * 218112000 / 8030261248, false}, {"sgd-momentum", 4, false}};
     for (; count < (int)(sizeof rows / sizeof rows[0]); count++)
