@@ -1,4 +1,5 @@
 #include "advise/advise.h"
+#include "ledger/states.h"
 #include "plan/derive.h"
 
 uint64_t gp_advise_state_bytes(const gp_stage_ledger *stage) {
@@ -144,6 +145,28 @@ static void warn_of_memory(gp_plan *plan) {
     gp_argue_number(row, "peak_bytes", (double)stage->peak_bytes);
 }
 
+/* vLLM since release 0.18 captures no graphs, and does not start, when it prepares for more sequences than the cache of a
+ * hybrid has pages (pull request 38270). */
+static void warn_of_states(gp_plan *plan) {
+    const int refuses = 18;
+    const gp_layout *layout = &plan->layout;
+    const gp_recipe *recipe = &layout->recipe;
+    bool eager = gp_known(&plan->job, GP_FIELD_ENFORCE_EAGER) && gp_whole(&plan->job, GP_FIELD_ENFORCE_EAGER) != 0;
+    if (plan->verdict == GP_NO || eager || layout->pp > 1 || (recipe->release >= 0 && recipe->release < refuses)) return;
+    gp_cache cache;
+    gp_states states;
+    gp_cache_of_rank(&plan->model, layout, 0, plan->model.shape.layers, &cache);
+    gp_states_of(&plan->job, &plan->model, layout, &cache, &states);
+    if (!(states.page_bytes > 0) || plan->kv.max_tokens == 0) return;
+    double state = (double)gp_plan_item_bytes(&plan->stages[0], GP_ITEM_RECURRENT_STATE, GP_PHASE_DECODE);
+    double pool = (double)plan->kv.pool_bytes / (double)layout->gpus + state;
+    double pages = (double)(uint64_t)(pool / (states.page_bytes * states.group));
+    if (recipe->prepared_sequences <= pages) return;
+    gp_diagnostic *row = warn(plan, GP_CODE_STATES_NOT_ENOUGH, "infer.max_num_seqs");
+    gp_argue_number(row, "max_num_seqs", recipe->prepared_sequences);
+    gp_argue_number(row, "pages", pages);
+}
+
 /* Parameters and caches of compressed attention are known; what engines work with beside them, and how fast they are, has
  * not been measured. */
 static void warn_of_estimates(gp_plan *plan) {
@@ -158,7 +181,10 @@ void gp_advise_warnings(gp_plan *plan) {
     warn_of_host_memory(plan);
     warn_of_splits(plan);
     warn_of_length(plan);
-    if (!gp_is_training(&plan->job)) return;
+    if (!gp_is_training(&plan->job)) {
+        warn_of_states(plan);
+        return;
+    }
     if (gp_device_is_measured(&plan->device)) {
         warn_of_needless_split(plan);
         warn_of_needless_sharding(plan);

@@ -69,8 +69,9 @@ gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, 
 /* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */
 gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits);
 gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block);
-gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes);
-gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes);
+/* `each`: states that a sequence holds, of elements of so many bytes. */
+gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double each, double conv_bytes, double state_bytes);
+gp_amount gp_recurrent_pages_amount(double layers, double group, double states, double page_bytes);
 /* What a pass of `tokens` adds to the windows and unfinished entries of COMPRESSED layers. */
 gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits);
 typedef struct { double hidden, ffn, vocab; } gp_engine_widths; /* on one rank */

@@ -126,22 +126,29 @@ static const gp_formula recurrent_state = GP_FORMULA(
     "convolution's last inputs and the state of each layer, whatever the context; github.com/ggml-org/llama.cpp "
     "src/llama-memory-recurrent.cpp: both in fp32; DeepSeek-V4 (src/llama-kv-cache-dsv4.cpp): inputs and weights of the entry "
     "that is not full, in fp32");
+static const gp_formula recurrent_slots = GP_FORMULA(
+    "recurrent_state.slots", "sequences * slots * (conv_elements * conv_bytes + state_elements * state_bytes)",
+    "github.com/sgl-project/sglang srt/mem_cache/kv_cache_configurator.py: three slots for each running request where prefixes "
+    "are cached");
 static const gp_formula recurrent_pages = GP_FORMULA(
-    "recurrent_state.pages", "sequences * layers * page_bytes",
-    "github.com/vllm-project/vllm vllm/config/model.py and v1/core/kv_cache_utils.py: in hybrids the page of the cache is "
-    "made as large as a layer's state (in multiples of 16 tokens), and a state takes one page");
-gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double conv_bytes, double state_bytes) {
+    "recurrent_state.pages", "states * ceil(layers / group) * group * page_bytes",
+    "github.com/vllm-project/vllm vllm/platforms/interface.py and v1/core/kv_cache_utils.py: in hybrids a page of the cache is "
+    "made as large as a layer's state (in multiples of 16 tokens), a state takes one page, and recurrent layers come in groups "
+    "as large as the smallest kind of layers");
+gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double each, double conv_bytes, double state_bytes) {
     const gp_term terms[] = {{"sequences", sequences},
                              {"conv_elements", cache->conv_elements},
                              {"conv_bytes", conv_bytes},
                              {"state_elements", cache->state_elements},
-                             {"state_bytes", state_bytes}};
-    double each = cache->conv_elements * conv_bytes + cache->state_elements * state_bytes;
-    return GP_AMOUNT(recurrent_state, sequences * each, terms);
+                             {"state_bytes", state_bytes},
+                             {"slots", each}};
+    double one = cache->conv_elements * conv_bytes + cache->state_elements * state_bytes;
+    if (each > 1) return GP_AMOUNT(recurrent_slots, sequences * each * one, terms);
+    return gp_amount_make(&recurrent_state, sequences * one, 5, terms);
 }
-gp_amount gp_recurrent_pages_amount(double layers, double sequences, double page_bytes) {
-    const gp_term terms[] = {{"sequences", sequences}, {"layers", layers}, {"page_bytes", page_bytes}};
-    return GP_AMOUNT(recurrent_pages, sequences * layers * page_bytes, terms);
+gp_amount gp_recurrent_pages_amount(double layers, double group, double states, double page_bytes) {
+    const gp_term terms[] = {{"states", states}, {"layers", layers}, {"group", group}, {"page_bytes", page_bytes}};
+    return GP_AMOUNT(recurrent_pages, states * ceil(layers / group) * group * page_bytes, terms);
 }
 
 static const gp_formula pass_state = GP_FORMULA(
@@ -220,6 +227,6 @@ const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
     &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_index_shared,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
-    &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
+    &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
     &graphs,          NULL,
 };

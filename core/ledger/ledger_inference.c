@@ -5,6 +5,7 @@
 
 #include "formulas/formulas.h"
 #include "ledger/llama_cpp.h"
+#include "ledger/states.h"
 #include "model/quantize.h"
 
 enum {
@@ -147,36 +148,22 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
     add_transformers_2024(model, layout, &bytes, logit_tokens, ledger);
     if (gp_cache_has_states(cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
-                         gp_recurrent_state_amount(cache, (double)layout->sequences, conv_bytes, state_bytes),
+                         gp_recurrent_state_amount(cache, (double)layout->sequences, 1, conv_bytes, state_bytes),
                          spread_cache);
     gp_engine_widths widths = widths_of(model, layout);
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL, gp_workspace_transformers_amount(&widths, tokens, logit_tokens),
                      spread_workspace);
 }
 
-/* In hybrids vLLM makes the page of the cache as large as the state of one recurrent layer, in steps of 16 tokens, and
- * gives each state a page. Returns the tokens of a page. */
-static double add_states(const gp_cache *cache, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double block = layout->recipe.block, conv_bytes = 2, state_bytes = 4;
-    double sequences = (double)layout->sequences, layers = (double)cache->recurrent_layers;
-    if (!gp_cache_has_states(cache)) return block;
-    if (cache->count == 0 || cache->recurrent_layers == 0) {
-        gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
-                         gp_recurrent_state_amount(cache, sequences, conv_bytes, state_bytes), spread_cache);
-        return block;
-    }
-    double state = (cache->conv_elements * conv_bytes + cache->state_elements * state_bytes) / layers;
-    double token = (double)cache->groups[0].elements * layout->recipe.kv_bits / 8;
-    double tokens = fmax(1, ceil(state / (block * token))) * block;
-    gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
-                     gp_recurrent_pages_amount(layers, sequences, tokens * token), spread_cache);
-    return tokens;
-}
-
 static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                       gp_stage_ledger *ledger) {
     const gp_stage_share *share = &ledger->share;
-    double block = add_states(cache, layout, ledger);
+    gp_states states;
+    gp_states_of(job, model, layout, cache, &states);
+    if (gp_cache_has_states(cache))
+        gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
+                         gp_states_amount(&states, cache, (double)layout->sequences), spread_cache);
+    double block = states.page_tokens > 0 ? states.page_tokens : layout->recipe.block;
     if (cache->gathered_elements > 0 && gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) {
         gp_amount pass = gp_pass_state_amount(cache, layout->recipe.batched_tokens, layout->recipe.kv_bits);
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING, pass, spread_workspace);

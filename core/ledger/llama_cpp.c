@@ -332,6 +332,6 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     double masked = add_caches(&cache, recipe, &options, ledger);
     if (gp_cache_has_states(&cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
-                         gp_recurrent_state_amount(&cache, options.sequences, 4, 4), spread_cache);
+                         gp_recurrent_state_amount(&cache, options.sequences, 1, 4, 4), spread_cache);
     add_workspace(job, model, layout, &options, &sent, masked, ledger);
 }

@@ -114,11 +114,31 @@ static double bubble_of(const gp_job *job, const gp_layout *layout) {
     return idle / (batches + idle);
 }
 
+/* Tokens of the cache that take as much as the state of one sequence, on the stage where that is most; 0 without states. */
+static double state_tokens(const gp_plan *plan) {
+    double most = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++) {
+        const gp_stage_ledger *stage = &plan->stages[i];
+        gp_cache cache;
+        gp_cache_of_rank(&plan->model, &plan->layout, stage->share.first_layer, stage->share.layers, &cache);
+        double token = token_share(plan, stage), state = (double)gp_plan_item_bytes(stage, GP_ITEM_RECURRENT_STATE, GP_PHASE_DECODE);
+        double tokens = cache.recurrent_layers > 0 && token > 0 ? state / (double)plan->layout.sequences / token : 0;
+        if (tokens > most) most = tokens;
+    }
+    return most;
+}
+
+static gp_serving_room room_of(const gp_plan *plan) {
+    double state = state_tokens(plan), sequences = (double)(plan->layout.sequences * gp_layout_caches(&plan->layout));
+    double tokens = (double)plan->kv.max_tokens;
+    return (gp_serving_room){tokens > 0 ? tokens + state * sequences : 0, (double)plan->kv.max_concurrency, state};
+}
+
 void gp_figures_time(gp_plan *plan) {
     const gp_job *job = &plan->job;
     bool textbook = gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK);
     if (!gp_is_training(job)) {
-        const gp_serving_room room = {(double)plan->kv.max_tokens, (double)plan->kv.max_concurrency};
+        const gp_serving_room room = room_of(plan);
         if (!textbook)
             gp_timing_serving(job, &plan->model, &plan->layout, &plan->device, &room, &plan->serving, &plan->curve);
         return;

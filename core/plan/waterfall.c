@@ -1,5 +1,7 @@
 #include "plan/waterfall.h"
 
+#include "layout/cache.h"
+
 const char *gp_fall_key(gp_fall fall) {
     static const char *const keys[GP_FALL_COUNT] = {"nominal",   "visible", "driver",          "target",    "context", "comm_buffers",
                                                     "weights",   "workspace", "graphs",        "recurrent_state", "kept_free", "pool"};
@@ -27,6 +29,17 @@ static gp_phase tightest(const gp_stage_ledger *stage) {
     return found;
 }
 
+/* Sequences that the pool holds. Where each has a state of fixed size beside its cache, the states of the job's sequences go
+ * back into the pool first. */
+static double sequences_of(const gp_plan *plan, const gp_stage_ledger *stage, gp_phase phase, const gp_waterfall *waterfall) {
+    gp_cache cache;
+    gp_cache_of_rank(&plan->model, &plan->layout, stage->share.first_layer, stage->share.layers, &cache);
+    double sequences = (double)plan->layout.sequences, state = waterfall->bytes[GP_FALL_STATE] / sequences;
+    double each = (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, phase) / sequences;
+    if (cache.recurrent_layers == 0) return waterfall->tokens / (double)plan->layout.context;
+    return (waterfall->bytes[GP_FALL_POOL] + state * sequences) / (each + state);
+}
+
 bool gp_waterfall_of(const gp_plan *plan, gp_waterfall *waterfall) {
     const gp_device *device = &plan->device;
     const gp_stage_ledger *stage = &plan->stages[plan->peak.stage];
@@ -51,6 +64,6 @@ bool gp_waterfall_of(const gp_plan *plan, gp_waterfall *waterfall) {
     bytes[GP_FALL_KEPT_FREE] = cache + kept > 0 ? left * kept / (cache + kept) : 0;
     bytes[GP_FALL_POOL] = left - bytes[GP_FALL_KEPT_FREE];
     waterfall->tokens = (double)plan->kv.max_tokens / (double)gp_layout_caches(&plan->layout);
-    waterfall->sequences = waterfall->tokens / (double)plan->layout.context;
+    waterfall->sequences = sequences_of(plan, stage, phase, waterfall);
     return true;
 }

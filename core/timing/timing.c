@@ -45,7 +45,7 @@ static double prompt_tokens(const gp_job *job, double output) {
 }
 
 /* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
-static traffic traffic_of(const gp_job *job, const gp_replica *m, double cache_tokens) {
+static traffic traffic_of(const gp_job *job, const gp_replica *m, const gp_serving_room *room) {
     traffic load = {.output = number(job, GP_FIELD_OUTPUT, 0)};
     load.prompt = prompt_tokens(job, load.output);
     load.context = load.prompt + load.output / 2;
@@ -58,7 +58,7 @@ static traffic traffic_of(const gp_job *job, const gp_replica *m, double cache_t
     bool shares = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG);
     load.most = fmax(1, most) * (double)(shares ? m->layout->dp : gp_layout_caches(m->layout));
     double held = load.prompt + load.output / (m->engine->keeps_room ? 1 : 2);
-    if (cache_tokens > 0) load.most = fmin(load.most, cache_tokens / fmax(1, held));
+    if (room->cache_tokens > 0) load.most = fmin(load.most, room->cache_tokens / fmax(1, held + room->state_tokens));
     load.most = fmax(1, floor(load.most));
     gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);
     if (origin != GP_GIVEN && origin != GP_SOLVED) load.asked = load.most;
@@ -174,7 +174,7 @@ void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout
     memset(serving, 0, sizeof *serving);
     memset(curve, 0, sizeof *curve);
     if (!gp_replica_describe(job, model, layout, device, &m)) return;
-    traffic load = traffic_of(job, &m, room->cache_tokens);
+    traffic load = traffic_of(job, &m, room);
     serve(&m, &load, serving);
     serving->insight = gp_replica_insight(&m, batch_of(&m, serving->sequences));
     if (load.output < 1) return;

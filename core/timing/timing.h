@@ -48,8 +48,9 @@ typedef struct {
     double within_targets;  /* most sequences that keep them, 0 = not even one */
 } gp_serving_curve;
 
-/* What memory leaves room for, over all replicas: tokens of the cache and sequences of the job's context. 0 = not known. */
-typedef struct { double cache_tokens, sequences; } gp_serving_room;
+/* What memory leaves room for, over all replicas: tokens of the cache and sequences of the job's context. 0 = not known. A
+ * state of fixed size takes as much as so many tokens; those of the job's sequences are in cache_tokens. */
+typedef struct { double cache_tokens, sequences, state_tokens; } gp_serving_room;
 
 /* Speeds of an inference job on a device with known bandwidth; all 0 otherwise, and where nothing is generated those of
  * decoding. The curve goes up to what a server takes at once; elsewhere to the largest batch that memory holds. */

@@ -250,3 +250,21 @@ test("a static cache is read once for every query head", () => {
   assert.ok(Math.abs(mha.time.decode_tok_s / 104.9 - 1) < 0.15, String(mha.time.decode_tok_s));
   assert.ok(Math.abs(gqa.time.decode_tok_s / 1.95 - 1) < 0.15, String(gqa.time.decode_tok_s));
 });
+
+test("states bound the sequences at once: the pool holds the cache and the states of so many and of no more", () => {
+  for (const engine of ["vllm", "sglang"]) {
+    const serve = (infer) => job(engine, { weights: "fp8", context: 4096, ...infer }, { gpu: "H100", count: 1 }, "Qwen/Qwen3.5-27B");
+    const [one, long] = planAll([serve({}), serve({ context: 65536 })]);
+    const { max_concurrency: most, max_tokens: tokens } = one.kv;
+    assert.ok(most > 1 && most < 0.9 * tokens / 4096, `${engine}: ${most} sequences, tokens for ${tokens / 4096}`);
+    assert.equal(Math.floor(one.waterfall.sequences), most, engine);
+    assert.ok(long.kv.max_concurrency > most / 16, `${engine}: states do not grow with the context`);
+    const [full, over] = planAll([serve({ concurrency: most }), serve({ concurrency: most + 1 })]);
+    assert.deepEqual([full.verdict === "no", over.verdict], [false, "no"], engine);
+  }
+  const [starts, refuses] = planAll([{ max_num_seqs: 64 }, {}].map((infer) =>
+    job("vllm", { weights: "fp8", ...infer }, { gpu: "H100", count: 1 }, "Qwen/Qwen3.5-27B")));
+  const warned = ({ warnings }) => warnings.find(({ code }) => code === "states_not_enough");
+  assert.ok(warned(refuses).args.pages < 1024 && warned(refuses).args.max_num_seqs === 1024);
+  assert.equal(warned(starts), undefined);
+});

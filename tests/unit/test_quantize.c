@@ -10,6 +10,7 @@
 
 #include "layout/cache.h"
 #include "fixture.h"
+#include "ledger/states.h"
 #include "model/quantize.h"
 
 #define SHAPE(layers, hidden, ffn) "{\"task\":\"infer\",\"model\":{\"layers\":" layers ",\"hidden\":" hidden ",\"heads\":8," \
@@ -112,21 +113,36 @@ static void latents_are_whole_on_every_rank(void **state) {
     fixture_free(f);
 }
 
-/* Qwen3.5-27B in vLLM: a page holds the state of one recurrent layer, conv inputs in 16 bits and the state in 32. */
+/* Tokens of a page as vLLM prints them: 544 for Qwen3-Next and 672 for Nemotron-Nano-9B-v2 (states in 16 bits), 8320 for
+ * Nemotron 3 Super with an fp8 cache (in 32). Recurrent layers come in groups as large as attention's: 27 of Nano in seven
+ * groups of four. Before release 0.27 a sequence holds one state, then two, and one for each guess. SGLang has no pages. */
 static void hybrids_align_their_pages(void **state) {
     (void)state;
-    fixture *f = fixture_of("{\"task\":\"infer\",\"model\":\"Qwen/Qwen3.5-27B\",\"hardware\":{\"gpu\":\"H100\",\"count\":1},"
-                            "\"infer\":{\"context\":4096,\"weights\":\"fp8\"}}");
-    assert_true(f->valid);
-    gp_cache cache;
-    gp_cache_of(&f->model, 1, 0, f->model.shape.layers, &cache);
-    gp_stage_ledger ledger;
-    gp_ledger_stage(&f->job, &f->model, &f->layout, 0, &ledger);
-    uint64_t each = item_bytes(&ledger, GP_ITEM_RECURRENT_STATE) / (uint64_t)cache.recurrent_layers;
-    double state_bytes = (2 * cache.conv_elements + 4 * cache.state_elements) / (double)cache.recurrent_layers;
-    assert_true((double)each >= state_bytes && (double)each < state_bytes + 16.0 * 2 * (double)cache.groups[0].elements);
-    assert_int_equal((int64_t)each % (cache.groups[0].elements * 2 * 16), 0);
-    fixture_free(f);
+    static const struct { const char *model, *infer; double tokens, states, group, each; } rows[] = {
+        {"Qwen/Qwen3-Next-80B-A3B-Instruct", "\"engine_version\":\"0.11\"", 544, 36, 12, 1},
+        {"nvidia/NVIDIA-Nemotron-Nano-9B-v2", "\"engine_version\":\"0.11\"", 672, 28, 4, 1},
+        {"nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", "\"kv\":\"fp8\"", 8320, 40, 8, 2},
+        {"Qwen/Qwen3.5-27B", "\"draft_tokens\":3", 784, 48, 16, 5},
+        {"Qwen/Qwen3.5-27B", "\"engine\":\"sglang\"", 0, 48, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "{\"task\":\"infer\",\"model\":\"%s\",\"hardware\":{\"gpu\":\"B200\",\"count\":1},"
+                 "\"infer\":{\"context\":4096,\"concurrency\":2,\"weights\":\"fp8\",%s}}", rows[i].model, rows[i].infer);
+        fixture *f = fixture_of(text);
+        assert_true(f->valid);
+        gp_cache cache;
+        gp_states states;
+        gp_stage_ledger ledger;
+        gp_cache_of(&f->model, 1, 0, f->model.shape.layers, &cache);
+        gp_states_of(&f->job, &f->model, &f->layout, &cache, &states);
+        gp_ledger_stage(&f->job, &f->model, &f->layout, 0, &ledger);
+        assert_true(states.page_tokens == rows[i].tokens && states.group == rows[i].group && states.each == rows[i].each);
+        double one = (2 * cache.conv_elements + 4 * cache.state_elements) / rows[i].states;
+        if (rows[i].tokens > 0) one = states.page_tokens * (double)cache.groups[0].elements * f->layout.recipe.kv_bits / 8;
+        assert_int_equal(item_bytes(&ledger, GP_ITEM_RECURRENT_STATE), (int64_t)(2 * rows[i].each * rows[i].states * one));
+        fixture_free(f);
+    }
 }
 
 int main(void) {
