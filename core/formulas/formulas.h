@@ -40,6 +40,9 @@ gp_amount gp_optimizer_single_amount(double largest, double bytes, double previo
 gp_amount gp_optimizer_gradient_amount(double params, double shards, double group_params, double gradient_bytes);
 gp_amount gp_gather_layers_amount(double layer_params, double units, double weight_bytes, double gradient_bytes);
 gp_amount gp_gather_ends_amount(double end_params, double weight_bytes);
+/* In the pool of FSDP2's gathering stream: `gp_is_gathered_ahead` knows it again. */
+gp_amount gp_gather_ahead_amount(double end_params, double layer_params, double weight_bytes);
+bool gp_is_gathered_ahead(const gp_amount *amount);
 gp_amount gp_gradient_dummies_amount(double distinct_params, double element_bytes);
 gp_amount gp_whole_model_amount(const gp_stage_share *share, const gp_recipe *recipe);
 gp_amount gp_flat_copy_amount(double params, double bytes_per_param);
@@ -64,7 +67,11 @@ gp_amount gp_replay_left_amount(double saved, double released);
 gp_amount gp_replay_logits_amount(gp_replay_phase phase, double bytes, double tokens, double vocab);
 /* … with the numbers of tokens and labels, and the masks that a model holds. */
 gp_amount gp_replay_working_amount(gp_replay_phase phase, double bytes, double tokens, double masks);
-gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks);
+/* `bytes`: per logit around the loss; with more than one chunk, of one chunk only, and `kept_bytes` of all. */
+typedef struct {
+    double tokens, vocab, tp, chunks, bytes, kept_bytes;
+} gp_logits;
+gp_amount gp_logits_amount(const gp_logits *logits);
 
 /* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */
 gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits);

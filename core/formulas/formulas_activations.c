@@ -42,15 +42,23 @@ static const gp_formula logits_full = GP_FORMULA(
     "logits.full", "tokens * vocab * bytes_per_logit / tp",
     "PyTorch F.cross_entropy on fp32 logits: the fp32 copy, log-softmax kept for backward and its gradient, 4 bytes "
     "each; Korthikanti et al. 2022, arXiv:2205.05198, section 4.3 (vocabulary-parallel loss)");
+/* A loss in chunks that is not recomputed keeps what backward needs of every chunk; only what is made of it there
+ * comes one chunk at a time. */
 static const gp_formula logits_chunked = GP_FORMULA(
-    "logits.chunked", "tokens / chunks * vocab * bytes_per_logit / tp",
-    "Hsu et al. 2024 (Liger Kernel), arXiv:2410.10989, section 3.2; github.com/pytorch/torchtune "
-    "modules/loss/ce_chunked_output_loss.py (8 chunks)");
-gp_amount gp_logits_amount(double tokens, double vocab, double bytes_per_logit, double tp, double chunks) {
-    const gp_term terms[] = {
-        {"tokens", tokens}, {"vocab", vocab}, {"bytes_per_logit", bytes_per_logit}, {"tp", tp}, {"chunks", chunks}};
-    if (chunks > 1) return GP_AMOUNT(logits_chunked, tokens / chunks * vocab * bytes_per_logit / tp, terms);
-    return gp_amount_make(&logits_full, tokens * vocab * bytes_per_logit / tp, 4, terms);
+    "logits.chunked", "tokens * vocab * (kept_bytes_per_logit + bytes_per_logit / chunks) / tp",
+    "github.com/pytorch/torchtune torchtune/modules/loss/ce_chunked_output_loss.py (8 chunks): of each the fp32 "
+    "log-softmax, or compiled the 16-bit logits; Hsu et al. 2024 (Liger Kernel), arXiv:2410.10989, section 3.2: nothing "
+    "where gradients are made as forward runs");
+gp_amount gp_logits_amount(const gp_logits *logits) {
+    double all = logits->tokens * logits->vocab / logits->tp;
+    const gp_term terms[] = {{"tokens", logits->tokens},
+                             {"vocab", logits->vocab},
+                             {"bytes_per_logit", logits->bytes},
+                             {"tp", logits->tp},
+                             {"chunks", logits->chunks},
+                             {"kept_bytes_per_logit", logits->kept_bytes}};
+    if (logits->chunks > 1) return GP_AMOUNT(logits_chunked, all * (logits->kept_bytes + logits->bytes / logits->chunks), terms);
+    return gp_amount_make(&logits_full, all * logits->bytes, 4, terms);
 }
 
 /* A formula for each phase of a step that is replayed operator by operator (tape.h): its worst moment. */

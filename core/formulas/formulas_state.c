@@ -197,6 +197,16 @@ gp_amount gp_gather_ends_amount(double end_params, double weight_bytes) {
     return GP_AMOUNT(gather_ends, end_params * weight_bytes, terms);
 }
 
+static const gp_formula gather_ahead = GP_FORMULA(
+    "gather_buffers.ahead", "(end_params + layer_params) * weight_bytes",
+    "github.com/pytorch/pytorch torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: the buffer of one unit is kept "
+    "until that of the next has been copied out of");
+gp_amount gp_gather_ahead_amount(double end_params, double layer_params, double weight_bytes) {
+    const gp_term terms[] = {{"end_params", end_params}, {"layer_params", layer_params}, {"weight_bytes", weight_bytes}};
+    return GP_AMOUNT(gather_ahead, (end_params + layer_params) * weight_bytes, terms);
+}
+bool gp_is_gathered_ahead(const gp_amount *amount) { return amount->formula == &gather_ahead; }
+
 static const gp_formula gather_stage = GP_FORMULA(
     "gather_buffers.stage", "params * (weight_bytes + gradient_bytes)",
     "github.com/pytorch/torchtitan torchtitan/models/llama3/infra/parallelize.py: with a pipeline FSDP does not reshard "
@@ -271,6 +281,6 @@ gp_amount gp_gradient_dummies_amount(double distinct_params, double element_byte
 
 const gp_formula *const gp_formulas_state[] = {
     &weights, &weights_apart, &weights_average, &weights_file, &scales, &gradients, &gradients_made, &gradients_later, &master_weights, &optimizer, &optimizer_factored,
-    &adapter, &optimizer_temp, &optimizer_single, &optimizer_gradient, &gather_layers, &gather_ends, &gather_buckets,
+    &adapter, &optimizer_temp, &optimizer_single, &optimizer_gradient, &gather_layers, &gather_ends, &gather_ahead, &gather_buckets,
     &gather_stage, &gathered_sequence, &gather_copies, &flat_copy, &whole_model, &gradient_dummies, NULL,
 };

@@ -100,7 +100,8 @@ typedef struct {
     bool scales_outputs;                 /* trains a scale and a bias of every matrix product, and the norms */
     bool adapter_dropout;                /* inputs of adapters are dropped out */
     double reduce_bytes;                 /* per element of a whole gradient that is about to be sharded */
-    double logit_bytes;                  /* per logit around the loss */
+    double logit_bytes;                  /* per logit around the loss; of a chunk where it goes by chunks */
+    double kept_logit_bytes;             /* per logit of every chunk until its turn in backward */
     gp_recompute recompute;
     int64_t recomputed_layers;           /* of a stage, where recomputation stops after some; 0 = all */
     unsigned recomputed_parts;           /* GP_PART_* */
@@ -111,6 +112,7 @@ typedef struct {
     bool streams;                        /* what is gathered and reduced has memory pools of its own */
     int64_t shard_ranks;                 /* GPUs that share one copy of the states, the others being replicas (HSDP); 0 = all */
     bool reads_detail, reads_offload;    /* train.recompute_detail, or a text in train.offload, says something known */
+    bool copies_gathered;                /* FSDP2: the gathered buffer is there beside the parameters made of it */
     gp_loss loss;
     double loss_chunks;                  /* of a loss in chunks */
     /* Inference. */

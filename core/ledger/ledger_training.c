@@ -207,12 +207,30 @@ static void add_whole_stage(const gp_job *job, const states *s, gp_stage_ledger 
                      gp_gather_stage_amount(s->params, weight, sums ? s->recipe->gradient_bytes : 0), spread_buffers);
 }
 
+/* FSDP2 copies what it gathers into the tensors of the parameters, so one unit is whole beside the buffers of the
+ * gathering stream, and reduces a unit's gradient after it has let go of the unit. */
+static void add_copied(const states *s, gp_stage_ledger *ledger) {
+    double gradient = s->recipe->reduce_bytes, layer = (double)s->share->layer_params;
+    double end = s->share->head_params > 0 ? (double)s->share->head_params : (double)s->share->embedding_params;
+    gp_amount layers = gp_gather_layers_amount(layer, 1, 2, gradient), ends = gp_gather_layers_amount(end, 0, 2, gradient);
+    bool ends_first = s->share->head_params > 0 && ends.bytes > layers.bytes;
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | LOSS | BACKWARD | REDUCE, gp_gather_ahead_amount(end, layer, 2),
+                     spread_buffers);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, FORWARD | REDUCE | (ends_first ? 0 : BACKWARD), layers, spread_buffers);
+    if (ends_first) gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, BACKWARD, ends, spread_buffers);
+    gp_ledger_append(ledger, GP_ITEM_GATHER_BUFFERS, LOSS, gp_gather_ends_amount(end, 2), spread_buffers);
+}
+
 /* What ZeRO-3 and FSDP hold whole for a moment, fetched from other GPUs or from the host: two layers (DeepSpeed: as many
  * as it keeps alive, fetched ahead at the loss, too) while one is computed, and at the ends the embedding or the output
  * matrix. Where these are no units of their own, they belong to the model's, which stays whole. Frozen weights have no
  * gradients. */
 static void add_gathered(const gp_job *job, const states *s, gp_stage_ledger *ledger) {
     bool frozen = gp_is_adapter(job), separate = s->recipe->framework->separate_ends;
+    if (s->recipe->copies_gathered && !frozen) {
+        add_copied(s, ledger);
+        return;
+    }
     double weight = s->recipe->linear_bits < 16 ? s->recipe->linear_bits / 8 : 2;
     double gradient = frozen ? 0 : s->recipe->reduce_bytes;
     double head = (double)s->share->head_params, embedding = (double)s->share->embedding_params;
@@ -331,12 +349,14 @@ static double loss_chunks(const gp_recipe *recipe, double tokens, double vocab, 
 /* The vocabulary is divided by tensor parallelism together with the output matrix. */
 static void add_logits(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     const gp_recipe *recipe = &layout->recipe;
-    const double kept_bytes = 4;
+    const double log_softmax_bytes = 4;
     if (!ledger->share.last) return;
     double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
     double vocab = (double)model->shape.vocab, tp = (double)layout->tp;
     double hidden = (double)model->shape.hidden, chunks = loss_chunks(recipe, tokens, vocab, hidden);
-    gp_amount amount = gp_logits_amount(tokens, vocab, recipe->logit_bytes, tp, chunks);
+    gp_logits logits = {.tokens = tokens, .vocab = vocab, .tp = tp, .chunks = chunks,
+                        .bytes = recipe->logit_bytes, .kept_bytes = recipe->kept_logit_bytes};
+    gp_amount amount = gp_logits_amount(&logits);
     if (recipe->loss != GP_LOSS_CUT) gp_ledger_append(ledger, GP_ITEM_LOGITS, LOSS, amount, spread_logits);
     if (recipe->loss == GP_LOSS_LIGER && !gp_is_adapter(job))
         gp_ledger_append(ledger, GP_ITEM_GRADIENTS, LOSS,
@@ -346,29 +366,38 @@ static void add_logits(const gp_job *job, const gp_model *model, const gp_layout
         gp_ledger_append(ledger, GP_ITEM_WORKSPACE, LOSS,
                          gp_gathered_sequence_amount(tokens, hidden, recipe->activation_bytes),
                          spread_activations);
-    double kept = recipe->loss == GP_LOSS_FULL ? tokens * vocab * kept_bytes / tp : 0;
-    ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept));
+    double kept = recipe->loss == GP_LOSS_FULL ? log_softmax_bytes : recipe->kept_logit_bytes;
+    ledger->saved_bytes = gp_add(ledger->saved_bytes, gp_bytes_from_double(kept * tokens * vocab / tp));
 }
 
-/* Phases in which an allocation takes room from others. A compiled layer that is recomputed has run forward before the
- * loss, and what its kernels worked on is no room for logits, which are larger than any piece of it. Routing to experts
- * is not compiled. */
-static unsigned occupied_phases(const gp_recipe *recipe, const gp_stage_share *share, const gp_allocation *row) {
-    bool compiled = share->expert_params == 0 && recipe->kernels == GP_KERNELS_FUSED && recipe->framework->kernels == GP_KERNELS_EAGER;
-    bool worked_on = row->id == GP_ITEM_WORKSPACE && (row->phases & BACKWARD) != 0;
-    return row->phases | (compiled && worked_on && recipe->recompute == GP_RECOMPUTE_FULL ? LOSS : 0);
+/* The 16-bit logits are given up before the fp32 tensors of their gradient are made, none of which fits in their place. */
+static uint64_t left_at_loss(const gp_model *model, const gp_layout *layout, const gp_stage_share *share) {
+    const gp_recipe *recipe = &layout->recipe;
+    if (!share->last || recipe->loss != GP_LOSS_FULL || recipe->framework->holds_logits) return 0;
+    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
+    return gp_bytes_from_double(tokens * (double)model->shape.vocab * recipe->activation_bytes / (double)layout->tp);
 }
 
-/* What FSDP's streams hold, gathered weights and gradients, lies in pools that are not lent to other tensors: beyond the
- * peak of all together, the peaks of both kinds add up. */
-static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
-    if (!recipe->streams) return 0;
+/* Is the row in the pool of a stream of FSDP's? FSDP2's gathered buffers and the sums of gradients are, while the tensors
+ * copied from the one and into the other are not. */
+static bool is_pooled(const gp_recipe *recipe, const gp_allocation *row) {
+    if (!recipe->streams) return false;
+    if (row->id == GP_ITEM_GRADIENTS) return true;
+    return row->id == GP_ITEM_GATHER_BUFFERS && (!recipe->copies_gathered || gp_is_gathered_ahead(&row->amount));
+}
+
+/* What FSDP's streams hold lies in pools that are not lent to other tensors: beyond the peak of all together, the peaks of
+ * both kinds add up, and with them blocks of the main pool that nothing fits into. */
+static double idle_pools(const gp_model *model, const gp_layout *layout, const gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = &layout->recipe;
+    if (!recipe->fsdp || !recipe->framework->fsdp) return 0;
     uint64_t sums[2][GP_PHASE_COUNT] = {{0}}, most[2] = {0};
+    sums[0][GP_PHASE_LOSS] = left_at_loss(model, layout, &ledger->share);
     for (int i = 0; i < ledger->count; i++) {
         const gp_allocation *row = &ledger->allocations[i];
-        bool pooled = row->id == GP_ITEM_GRADIENTS || row->id == GP_ITEM_GATHER_BUFFERS;
+        bool pooled = is_pooled(recipe, row);
         for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
-            if ((occupied_phases(recipe, &ledger->share, row) & GP_PHASE_BIT(phase)) == 0) continue;
+            if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
             uint64_t *sum = &sums[pooled][phase];
             *sum = gp_add(*sum, row->amount.bytes);
             if (*sum > most[pooled]) most[pooled] = *sum;
@@ -377,14 +406,30 @@ static double idle_pools(const gp_recipe *recipe, const gp_stage_ledger *ledger)
     return (double)gp_sub_or_zero(gp_add(most[0], most[1]), gp_ledger_allocated(ledger));
 }
 
+/* Logits are a few large blocks, which leave no pieces between them: the most that is allocated of everything else. */
+static double splintered(const gp_recipe *recipe, const gp_stage_ledger *ledger) {
+    if (!recipe->fsdp || !recipe->framework->separate_ends) return (double)gp_ledger_allocated(ledger);
+    uint64_t others[GP_PHASE_COUNT], most = 0;
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) others[phase] = ledger->phase_allocated[phase];
+    for (int i = 0; i < ledger->count; i++)
+        for (int phase = 0; phase < GP_PHASE_COUNT; phase++) {
+            const gp_allocation *row = &ledger->allocations[i];
+            if (row->id == GP_ITEM_LOGITS && (row->phases & GP_PHASE_BIT(phase)) != 0)
+                others[phase] = gp_sub_or_zero(others[phase], row->amount.bytes);
+        }
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
+        if (others[phase] > most) most = others[phase];
+    return (double)most;
+}
+
 /* Outside of what torch counts as allocated. Call after every item that it counts. */
-static void add_overhead(const gp_layout *layout, gp_stage_ledger *ledger) {
+static void add_overhead(const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {
     const double group_mib = 380;
     const gp_recipe *recipe = &layout->recipe;
     if (recipe->on_host) return;
     gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, ALWAYS,
-                     gp_fragmentation_amount(recipe->reserved, (double)gp_ledger_allocated(ledger),
-                                             idle_pools(recipe, ledger)),
+                     gp_fragmentation_amount(recipe->reserved, splintered(recipe, ledger),
+                                             idle_pools(model, layout, ledger)),
                      spread_fragmentation);
     gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(context_mib), spread_context);
     double groups = (layout->dp > 1) + (layout->tp > 1) + (layout->pp > 1) + (layout->cp > 1);
@@ -441,5 +486,5 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     else
         add_activations(job, model, layout, ledger);
     if (!replayed || layout->recipe.loss != GP_LOSS_FULL) add_logits(job, model, layout, ledger);
-    add_overhead(layout, ledger);
+    add_overhead(model, layout, ledger);
 }

@@ -9,11 +9,19 @@ const quantity = (id) => all.quantities.find((each) => each.id === id);
 
 /** Upper bounds of median and 90th percentile; they are only ever lowered. */
 const BOUNDS = {
-  train_memory: [0.04, 0.18], weights: [0.01, 0.72], weights_of_copy: [0.002, 0.071], kv_pool: [0.05, 2.9], compute_buffer: [0.001, 0.045], serve_memory: [0.035, 0.3],
-  decode_speed: [0.075, 0.25], time_per_token: [0.18, 0.71], throughput: [0.29, 0.98], prefill_speed: [0.11, 0.39],
+  train_memory: [0.035, 0.175],
+  weights: [0.01, 0.72],
+  weights_of_copy: [0.002, 0.071],
+  kv_pool: [0.05, 2.9],
+  compute_buffer: [0.001, 0.045],
+  serve_memory: [0.035, 0.3],
+  decode_speed: [0.075, 0.25],
+  time_per_token: [0.18, 0.71],
+  throughput: [0.29, 0.98],
+  prefill_speed: [0.11, 0.39],
 };
 /** The same for the median of a group of training memory. */
-const GROUPS = { "fsdp-qlora": 0.06, liger: 0.06, litgpt: 0.03, "megatron-lm-ci": 0.06, "simumax-b200": 0.003, torchao: 0.09, torchtitan: 0.04 };
+const GROUPS = { "fsdp-qlora": 0.046, liger: 0.06, litgpt: 0.03, "megatron-lm-ci": 0.06, "simumax-b200": 0.003, torchao: 0.081, torchtitan: 0.031 };
 
 for (const [id, [median, p90]] of Object.entries(BOUNDS)) {
   test(`${id}: median within ${100 * median} %, nine of ten within ${100 * p90} %`, () => {
