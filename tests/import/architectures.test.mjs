@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planAll } from "../support/engine.mjs";
-import { codes, file, importFiles } from "./files.mjs";
+import { codes, file, importFiles, planFile } from "./files.mjs";
 import { makeGguf } from "./gguf.mjs";
 
 const HIDDEN = 64, HEAD = 16, VOCAB = 256;
@@ -130,6 +130,15 @@ for (const [name, [architecture, metadata, tensors]] of Object.entries(UNTOLD)) 
     assert.equal(report.import.bytes, report.job.model.file_bytes);
   });
 }
+
+test("what a file holds is told with a warning, of which no plan can be made", () => {
+  const model = decoder("rwkv7", [plain], { "wkv.head_size": 64 });
+  model.tensors.push(matrix("blk.0.time_mix_key", HIDDEN, HIDDEN));
+  const state = makeGguf(model), place = file("rwkv7.gguf", state.header, state.size);
+  const told = importFiles([place]), planned = planFile(place);
+  assert.deepEqual([told.status, codes(told), told.warnings.map(({ code }) => code)], [0, [], ["structure_not_read"]]);
+  assert.deepEqual([planned.status, codes(planned)], [2, ["unsupported_architecture"]]);
+});
 
 test("lists that no layer can have are told", () => {
   const config = (extra) => ({ task: "infer", hardware: { gpu: "H100" }, model: { config: { model_type: "llama", hidden_size: 64, num_hidden_layers: 2,
