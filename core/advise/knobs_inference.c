@@ -3,6 +3,7 @@
 #include "layout/cache.h"
 #include "plan/derive.h"
 #include "advise/knobs.h"
+#include "base/decimal.h"
 
 static bool is_llama_cpp(const gp_draft *draft) {
     return draft->plan->layout.recipe.engine == GP_ENGINE_LLAMA_CPP;
@@ -86,14 +87,61 @@ static bool context_parallel(gp_draft *draft) {
     return gp_draft_whole(draft, GP_FIELD_DCP, most);
 }
 
+static double layer_expert_bytes(const gp_plan *plan, int64_t index) {
+    const gp_recipe *recipe = &plan->layout.recipe;
+    const gp_layer *layer = gp_model_layer(&plan->model, index);
+    if (recipe->mix < 0 || layer->linear_params == 0) return (double)layer->expert_params * recipe->linear_bits / 8;
+    double bytes = (double)gp_recipe_file_layers(&plan->model, recipe, index, 1);
+    return bytes * (double)layer->expert_params / (double)layer->linear_params;
+}
+
+static bool keeps_experts_apart(const gp_plan *plan) {
+    const gp_recipe *recipe = &plan->layout.recipe;
+    bool apart = recipe->engine == GP_ENGINE_LLAMA_CPP && plan->model.expert_params > 0;
+    return apart && !recipe->on_host && !recipe->unified_memory && gp_device_is_measured(&plan->device);
+}
+
+/* Leaves the experts of the first so many layers on the host, in place of those that the plan leaves there. */
+static bool set_host_experts(gp_draft *draft, int64_t layers) {
+    int64_t now = draft->plan->layout.recipe.host_expert_layers;
+    if (layers == now || !gp_draft_whole(draft, GP_FIELD_HOST_EXPERT_LAYERS, layers)) return false;
+    gp_decimal_write_whole(draft->knob->changes[draft->knob->change_count - 1].from, now);
+    return true;
+}
+
+/* As few as make room for the rest. Of several devices the first layers are on the first, so all go. */
+static bool experts_on_host(gp_draft *draft) {
+    const gp_plan *plan = draft->plan;
+    int64_t layers = plan->model.shape.layers, held = plan->layout.recipe.host_expert_layers;
+    if (!keeps_experts_apart(plan) || plan->verdict == GP_FITS) return false;
+    double over = (double)plan->peak.high_bytes - (double)plan->device.usable_bytes;
+    if (plan->layout.pp > 1) return set_host_experts(draft, layers);
+    while (held < layers && over > 0) over -= layer_expert_bytes(plan, held++);
+    return set_host_experts(draft, held);
+}
+
+/* As many as the room holds. */
+static bool experts_on_device(gp_draft *draft) {
+    const gp_plan *plan = draft->plan;
+    int64_t held = plan->layout.recipe.host_expert_layers;
+    if (!keeps_experts_apart(plan) || plan->layout.pp > 1) return false;
+    double room = (double)plan->device.usable_bytes - (double)plan->peak.high_bytes;
+    while (held > 0 && room >= layer_expert_bytes(plan, held - 1)) room -= layer_expert_bytes(plan, --held);
+    return set_host_experts(draft, held);
+}
+
 static const gp_knob_row rows[] = {
     {"tensor_parallel",
      {GP_COST_TIME, 0, 0, "Pope et al. 2022, arXiv:2211.05102, section 3"}, false, tensor_parallel},
     {"attention_dp", {GP_COST_TIME, 0, 0, "DeepSeek-AI 2024, arXiv:2412.19437, section 3.4"}, false, attention_dp},
     {"dcp", {GP_COST_TIME, 0, 0, "Bhatia et al. 2025, arXiv:2507.07120, section 2"}, false, context_parallel},
+    {"experts_on_host", {GP_COST_TIME, 0, 0, "github.com/ggml-org/llama.cpp, pull request 15077 (--n-cpu-moe)"}, false,
+     experts_on_host},
     {"cache_8bit", {GP_COST_QUALITY, 0, 0, "Sheng et al. 2023, arXiv:2303.06865, section 4"}, false, cache_8bit},
     {"weights_8bit", {GP_COST_QUALITY, 0, 0, "Dettmers et al. 2022, arXiv:2208.07339, section 3"}, false, weights_8bit},
     {"weights_4bit", {GP_COST_QUALITY, 0, 0, "Frantar et al. 2023, arXiv:2210.17323, section 4"}, false, weights_4bit},
+    {"experts_on_device", {GP_COST_NONE, 0, 0, "github.com/ggml-org/llama.cpp, pull request 15077 (--n-cpu-moe)"}, true,
+     experts_on_device},
     {"more_sequences", {GP_COST_CAPACITY, 2, 2, ""}, true, more_sequences},
     {"longer_context", {GP_COST_CAPACITY, 2, 2, ""}, true, longer_context},
     {"fewer_sequences", {GP_COST_CAPACITY, 0.5, 0.5, ""}, false, fewer_sequences},

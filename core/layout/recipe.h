@@ -126,7 +126,8 @@ typedef struct {
     bool prompt_logits;                  /* logits of every prompt token, not of the last only */
     bool packs_head;                     /* the output matrix is packed like the matrices of the layers */
     /* How llama.cpp builds the graph of this architecture. */
-    bool experts_on_host;                /* routed experts stay in host memory, where they are computed */
+    int64_t host_expert_layers;          /* routed experts of the first so many layers stay in host memory, where they
+                                            are computed */
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */

@@ -73,16 +73,24 @@ static sent_layers sent_of(const gp_job *job, const gp_model *model, const gp_la
  * memory; a table that serves as output matrix too is there twice. */
 static bool keeps_table(const gp_recipe *recipe) { return recipe->on_host || recipe->unified_memory; }
 
-/* Share of routed experts in the weights of some layers. */
-static double expert_share(const gp_model *model, int64_t first, int64_t count) {
+/* Routed experts and all matrices of some layers. */
+typedef struct { double experts, all; } layer_params;
+
+static layer_params params_of(const gp_model *model, int64_t first, int64_t count) {
     int64_t layers[GP_KINDS_MAX];
-    double experts = 0, all = 0;
+    layer_params params = {0, 0};
     gp_model_kinds_of(model, first, count, layers);
     for (int kind = 0; kind < model->kind_count; kind++) {
-        experts += (double)layers[kind] * (double)model->kinds[kind].expert_params;
-        all += (double)layers[kind] * (double)model->kinds[kind].linear_params;
+        params.experts += (double)layers[kind] * (double)model->kinds[kind].expert_params;
+        params.all += (double)layers[kind] * (double)model->kinds[kind].linear_params;
     }
-    return all > 0 ? fmin(1, experts / all) : 0;
+    return params;
+}
+
+/* Of the layers that are sent to a device, those from the first on whose experts stay on the host. */
+static int64_t held_layers(const gp_recipe *recipe, const sent_layers *sent) {
+    int64_t held = recipe->host_expert_layers - sent->first;
+    return held < 0 ? 0 : held < sent->count ? held : sent->count;
 }
 
 static gp_amount file_weights(const gp_model *model, const gp_layout *layout, const sent_layers *sent,
@@ -92,10 +100,13 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     bool tied = recipe->file_output == 0, ends = sent->all || recipe->on_host, table = keeps_table(recipe);
     gp_file_share file = {.imported = recipe->mix_layers > 0}, host = file;
     uint64_t experts = 0;
+    int64_t held = held_layers(recipe, sent);
     file.layers = gp_recipe_file_layers(model, recipe, sent->first, sent->count);
-    if (recipe->experts_on_host) {
-        experts = (uint64_t)((double)file.layers * expert_share(model, sent->first, sent->count));
-        file.layers -= experts;
+    if (held > 0) {
+        layer_params params = params_of(model, sent->first, held);
+        double bytes = (double)gp_recipe_file_layers(model, recipe, sent->first, held);
+        experts = params.all > 0 ? (uint64_t)(bytes * fmin(1, params.experts / params.all)) : 0;
+        file.layers = gp_sub_or_zero(file.layers, experts);
     }
     if (share->last && ends) file.output = tied && !table ? recipe->file_embedding : recipe->file_output;
     if (share->last && ends) file.ends = recipe->file_ends;
@@ -127,9 +138,12 @@ static gp_amount format_weights(const gp_model *model, const gp_layout *layout, 
     uint64_t table = gp_mul((uint64_t)model->shape.vocab, (uint64_t)model->shape.hidden);
     if (some) kept.linear_params = share->linear_params / layers * count;
     kept.expert_params = some ? share->expert_params / layers * count : share->expert_params;
-    if (recipe->experts_on_host) {
-        kept.linear_params = gp_sub_or_zero(kept.linear_params, kept.expert_params);
-        kept.expert_params = 0;
+    double experts = params_of(model, sent->first, sent->count).experts;
+    if (experts > 0) {
+        double held = params_of(model, sent->first, held_layers(recipe, sent)).experts / experts;
+        uint64_t left = (uint64_t)((double)kept.expert_params * held);
+        kept.linear_params = gp_sub_or_zero(kept.linear_params, left);
+        kept.expert_params = gp_sub_or_zero(kept.expert_params, left);
     }
     if (some) kept.other_params = 0;
     if (!some && share->first && !keeps_table(recipe) && !model->shape.tied_embeddings)

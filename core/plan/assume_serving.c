@@ -29,7 +29,7 @@ static bool host_takes_part(const gp_plan *plan) {
     const gp_recipe *recipe = &plan->layout.recipe;
     if (recipe->engine != GP_ENGINE_LLAMA_CPP || recipe->on_host) return false;
     bool some = gp_known(&plan->job, GP_FIELD_GPU_LAYERS) && gp_whole(&plan->job, GP_FIELD_GPU_LAYERS) <= plan->model.shape.layers;
-    return recipe->experts_on_host || some;
+    return recipe->host_expert_layers > 0 || some;
 }
 
 /* A context that is stated, too, and is another. */
@@ -57,6 +57,7 @@ bool gp_assume_lacks_object(const gp_plan *plan, gp_field field) {
     case GP_FIELD_SWA_FULL:
         return !llama || !has_windows(plan);
     case GP_FIELD_EXPERTS_ON_HOST:
+    case GP_FIELD_HOST_EXPERT_LAYERS:
         return !llama || !experts || recipe->on_host || recipe->unified_memory;
     case GP_FIELD_HOST_BANDWIDTH:
         return !host_takes_part(plan);

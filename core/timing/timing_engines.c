@@ -138,7 +138,7 @@ const gp_engine_speed *gp_engine_speed_of(const gp_job *job, const gp_recipe *re
     if (engine == GP_CHOICE_ENGINE_SGLANG && release >= 0 && release < sglang_0_5) return &speeds[SGLANG_0_4];
     if (engine == GP_CHOICE_ENGINE_TRANSFORMERS) return &speeds[transformers_row(release)];
     /* A step in which the host takes part is not one graph, nor is one with experts in ik_llama.cpp. */
-    bool by_kernel = recipe->before_graphs || recipe->experts_on_host;
+    bool by_kernel = recipe->before_graphs || recipe->host_expert_layers > 0;
     by_kernel = by_kernel || (engine == GP_CHOICE_ENGINE_IK_LLAMA_CPP && experts);
     uint8_t row = engine >= 0 && engine < ENGINE_COUNT ? rows[engine] : VLLM_1;
     if (row != LLAMA_CPP) return &speeds[row];

@@ -29,6 +29,7 @@ const OTHER = {
   "hardware.interconnect": ["PCIe 3.0 x16", "smoke signals"],
 };
 OTHER["infer.experts_on_host"] = [true, false];
+OTHER["infer.host_expert_layers"] = [5];
 /** What a base has by itself: an engine that is made for experts on the host puts them there. */
 const OWN = { vllm: { "infer.tp": 2 }, "tensorrt-llm": { "infer.tp": 4 }, "llama.cpp": { "infer.experts_on_host": false }, ktransformers: { "infer.experts_on_host": true } };
 const isOwn = (engine, path, value) => OWN[engine]?.[path] === value;

@@ -1,0 +1,30 @@
+/** Experts that llama.cpp keeps in host memory, layer by layer. */
+import test from "node:test";
+import assert from "node:assert/strict";
+import { planAll } from "../support/engine.mjs";
+
+const job = (engine, infer, hardware, model) => ({ task: "infer", model, hardware, infer: { engine, prompt: 1024, output: 256, concurrency: 1, ...infer } });
+
+test("experts of the first so many layers on the host: as much memory as they leave, the slower the more", () => {
+  const model = "Qwen/Qwen3-235B-A22B", infer = { weights: "gguf:Q4_K_M", context: 8192 };
+  const plans = planAll([0, 20, 57, 94, 500].map((host_expert_layers) => job("llama.cpp", { ...infer, host_expert_layers }, { gpu: "B200", count: 1 }, model)));
+  const [none, , , all, beyond] = plans, [whole] = planAll([job("llama.cpp", { ...infer, experts_on_host: true }, { gpu: "B200", count: 1 }, model)]);
+  const { weights: { device_bytes: before, host_bytes: table } } = none.memory;
+  plans.forEach(({ memory: { weights } }) => assert.ok(Math.abs(weights.device_bytes + weights.host_bytes - before - table) <= 2));
+  plans.slice(1, 4).forEach(({ memory, time }, i) => {
+    assert.ok(memory.weights.device_bytes < plans[i].memory.weights.device_bytes && time.decode_tok_s < plans[i].time.decode_tok_s);
+  });
+  for (const other of [beyond, whole]) assert.deepEqual([other.memory.peak_bytes, other.time.decode_tok_s], [all.memory.peak_bytes, all.time.decode_tok_s]);
+});
+
+test("a model of experts that does not fit is told how many layers' experts to leave on the host, and one with room how few", () => {
+  const model = "Qwen/Qwen3-235B-A22B", infer = { weights: "gguf:Q4_K_M", context: 8192 }, gpu = { gpu: "RTX 5090", count: 1 };
+  const [plain, ik] = planAll([job("llama.cpp", infer, gpu, model), job("ik_llama.cpp", infer, gpu, model)]);
+  const [down, up] = [plain.advice.find(({ id }) => id === "experts_on_host"), ik.advice.find(({ id }) => id === "experts_on_device")];
+  assert.deepEqual([plain.verdict, down.verdict_after, ik.verdict, up.verdict_after], ["no", "fits", "fits", "fits"]);
+  assert.deepEqual([down.from, up.from], [{ "infer.host_expert_layers": 0 }, { "infer.host_expert_layers": 94 }]);
+  const few = down.set["infer.host_expert_layers"];
+  const [after, fewer] = planAll([few, few - 2].map((host_expert_layers) => job("llama.cpp", { ...infer, host_expert_layers }, gpu, model)));
+  assert.deepEqual([after.verdict, fewer.verdict], ["fits", "no"]);
+  assert.ok(up.peak_bytes_after > 0.9 * ik.memory.usable_bytes && after.memory.peak_bytes === down.peak_bytes_after);
+});
