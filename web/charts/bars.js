@@ -1,7 +1,7 @@
 /* Stacked bars of items against the usable line, in the order and the colours of every picture of the product. */
 import { itemName } from '../views/terms.js';
 import { ITEM_ORDER } from '../views/ledger.js';
-import { colorOf, currentStyle, memoryAxis, paint, usableLine } from './library.js';
+import { LABEL_ROOM_PX, colorOf, currentStyle, memoryAxis, paint, usableLine, usableWords } from './library.js';
 
 /** @typedef {import('../types').Context} Context */
 /** @typedef {{ label: string, items: { id: string, bytes: number }[] }} Row */
@@ -27,14 +27,14 @@ export function drawBars(canvas, context, rows) {
       })),
     },
     options: {
-      indexAxis: 'y', locale: words.lang,
+      indexAxis: 'y', locale: words.lang, layout: { padding: { top: LABEL_ROOM_PX } },
       scales: {
-        x: { ...memoryAxis(context, style, (usable ?? 0) * 1.02), stacked: true },
+        x: { ...memoryAxis(context, style, (usable ?? 0) * 1.02, words.t('knobs.frees')), stacked: true },
         y: { stacked: true, grid: { display: false }, ticks: { color: style.color('--ink-2'), font: { family: style.family }, crossAlign: 'far' } },
       },
       plugins: {
         legend: { display: false },
-        usableLine: { bytes: usable, color: style.color('--ink'), axis: 'x' },
+        usableLine: { bytes: usable, color: style.color('--ink'), axis: 'x', text: usableWords(context), family: style.family },
         tooltip: {
           callbacks: { label: (/** @type {any} */ point) => `${point.dataset.label}: ${format.bytes(point.parsed.x, 2)}` },
           filter: (/** @type {any} */ point) => point.parsed.x > 0,

@@ -1,5 +1,5 @@
 /* The peak over one growing number, with its range, the usable line, the job as it stands and where the line is crossed. */
-import { currentStyle, memoryAxis, paint, usableLine } from './library.js';
+import { LABEL_ROOM_PX, axisTitle, currentStyle, labelLine, memoryAxis, paint, usableLine, usableWords } from './library.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('./sweep.js').Sweep} Sweep @typedef {import('./sweep.js').Point} Point */
 
@@ -9,8 +9,8 @@ const BAND_ALPHA = '2e';
 /* A mark where the job fits for the last time. */
 const crossing = {
   id: 'crossing',
-  /** @param {any} chart @param {unknown} _args @param {{ at?: number, color: string }} options */
-  afterDatasetsDraw(chart, _args, { at, color }) {
+  /** @param {any} chart @param {unknown} _args @param {{ at?: number, color: string, text: string, family: string }} options */
+  afterDatasetsDraw(chart, _args, { at, color, text, family }) {
     if (at === undefined) return;
     const { ctx, chartArea: { top, bottom }, scales } = chart;
     const x = Math.round(scales.x.getPixelForValue(at)) + 0.5;
@@ -21,9 +21,15 @@ const crossing = {
     ctx.moveTo(x, top);
     ctx.lineTo(x, bottom);
     ctx.stroke();
+    ctx.fillStyle = color;
+    ctx.font = `12px ${family}`;
+    labelLine(chart, text, x);
     ctx.restore();
   },
 };
+
+/** What a number counts. @param {string} path */
+const unitOf = (path) => (path === 'train.seq_len' || path === 'infer.context' ? 'tokens' : 'sequences');
 
 /** @param {HTMLCanvasElement} canvas @param {Context} context @param {Sweep} sweep */
 export function drawCurve(canvas, context, sweep) {
@@ -47,18 +53,19 @@ export function drawCurve(canvas, context, sweep) {
       ],
     },
     options: {
-      locale: words.lang, interaction: { mode: 'nearest', axis: 'x', intersect: false },
+      locale: words.lang, interaction: { mode: 'nearest', axis: 'x', intersect: false }, layout: { padding: { top: LABEL_ROOM_PX } },
       scales: {
         x: {
           type: 'linear', min: 0, grid: { display: false },
-          ticks: { color: style.color('--ink-2'), font: { family: style.family }, maxRotation: 0, maxTicksLimit: 6, callback: (/** @type {number} */ value) => format.number(value, 0) },
+          title: axisTitle(style, words.t('study.lengths.axis', { field: sweep.name, unit: words.t(`unit.${unitOf(sweep.path)}`) })),
+          ticks: { color: style.color('--ink-2'), font: { family: style.family }, maxRotation: 0, maxTicksLimit: 6, precision: 0, callback: (/** @type {number} */ value) => format.number(value, 0) },
         },
-        y: memoryAxis(context, style, (usable ?? 0) * 1.1),
+        y: memoryAxis(context, style, (usable ?? 0) * 1.1, words.t('table.peak')),
       },
       plugins: {
         legend: { display: false },
-        usableLine: { bytes: usable, color: style.color('--ink'), axis: 'y' },
-        crossing: { at: isDrawn ? largest : undefined, color: style.color('--no') },
+        usableLine: { bytes: usable, color: style.color('--ink'), axis: 'y', text: usableWords(context), family: style.family },
+        crossing: { at: isDrawn ? largest : undefined, color: style.color('--no'), text: format.number(largest ?? 0), family: style.family },
         tooltip: {
           filter: (/** @type {any} */ point) => point.dataset.label === 'peak',
           displayColors: false,

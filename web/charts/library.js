@@ -41,11 +41,14 @@ export function roundTicks(max) {
   return Array.from({ length: Math.floor(max / step) + 1 }, (_, index) => index * step);
 }
 
-/** An axis of memory. @param {Context} context @param {Style} style @param {number} suggestedMax bytes */
-export function memoryAxis({ format }, style, suggestedMax) {
+/** What an axis counts, in words. @param {Style} style @param {string} text */
+export const axisTitle = (style, text) => ({ display: true, text, color: style.color('--ink-2'), font: { family: style.family } });
+
+/** An axis of memory. @param {Context} context @param {Style} style @param {number} suggestedMax bytes @param {string} name of what is counted */
+export function memoryAxis({ format }, style, suggestedMax, name) {
   const unitBytes = format.unit === 'GB' ? 1e9 : 2 ** 30;
   return {
-    beginAtZero: true, suggestedMax, grid: { color: style.color('--rule') }, border: { display: false },
+    title: axisTitle(style, name), beginAtZero: true, suggestedMax, grid: { color: style.color('--rule') }, border: { display: false },
     afterBuildTicks: (/** @type {any} */ axis) => { axis.ticks = roundTicks(axis.max / unitBytes).map((value) => ({ value: value * unitBytes })); },
     ticks: {
       color: style.color('--ink-2'), font: { family: style.family }, maxRotation: 0,
@@ -54,11 +57,25 @@ export function memoryAxis({ format }, style, suggestedMax) {
   };
 }
 
+/** Room above a picture for the words of its lines. */
+export const LABEL_ROOM_PX = 18;
+
+/** Words at the upper end of a line, within the picture. @param {any} chart @param {string} text @param {number} at pixels from the left */
+export function labelLine({ ctx, chartArea: { left, right, top } }, text, at) {
+  const half = ctx.measureText(text).width / 2;
+  ctx.textAlign = 'center';
+  ctx.textBaseline = 'bottom';
+  ctx.fillText(text, Math.max(left + half, Math.min(right - half, at)), top - 4);
+}
+
+/** @param {Context} context */
+export const usableWords = ({ words, format, report }) => `${words.t('bar.usable')} ${format.bytes(report.memory.usable_bytes ?? 0)}`;
+
 /* Usable memory, drawn across the picture; `axis` is the one that counts bytes. */
 export const usableLine = {
   id: 'usableLine',
-  /** @param {any} chart @param {unknown} _args @param {{ bytes?: number, color: string, axis: 'x' | 'y' }} options */
-  afterDatasetsDraw(chart, _args, { bytes, color, axis }) {
+  /** @param {any} chart @param {unknown} _args @param {{ bytes?: number, color: string, axis: 'x' | 'y', text: string, family: string }} options */
+  afterDatasetsDraw(chart, _args, { bytes, color, axis, text, family }) {
     if (bytes === undefined) return;
     const { ctx, chartArea: { left, right, top, bottom }, scales } = chart;
     const at = Math.round(scales[axis].getPixelForValue(bytes)) + 0.5;
@@ -70,6 +87,14 @@ export const usableLine = {
     ctx.moveTo(axis === 'x' ? at : left, axis === 'x' ? top : at);
     ctx.lineTo(axis === 'x' ? at : right, axis === 'x' ? bottom : at);
     ctx.stroke();
+    ctx.fillStyle = color;
+    ctx.font = `12px ${family}`;
+    if (axis === 'x') {
+      labelLine(chart, text, at);
+    } else {
+      ctx.textBaseline = 'bottom';
+      ctx.fillText(text, left + 4, at - 4);
+    }
     ctx.restore();
   },
 };
@@ -79,6 +104,9 @@ const drawn = new WeakMap();
 for (const event of ['beforeprint', 'afterprint']) {
   window.addEventListener(event, () => { for (const canvas of document.querySelectorAll('canvas')) drawn.get(canvas)?.resize(); });
 }
+
+/** The picture that stands on a canvas. @param {HTMLCanvasElement} canvas */
+export const pictureOn = (canvas) => drawn.get(canvas);
 
 /** Draws a picture, or changes the one that is there. @param {HTMLCanvasElement} canvas @param {{ type: 'bar' | 'line', data: any, options: any, plugins: any[] }} picture */
 export function paint(canvas, { type, data, options, plugins }) {

@@ -17,7 +17,7 @@ import { lastPart } from '../views/terms.js';
 
 const POINTS = 24;
 /* Beyond so many times the present value a curve shows nothing of the present any more. */
-const WIDEST = 16;
+const WIDEST = 32;
 const WIDER_THAN_LARGEST = 1.25;
 
 /** What else must give way when a field changes: a stated global batch would contradict another micro-batch. */

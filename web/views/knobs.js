@@ -50,6 +50,9 @@ export function costText({ words, format }, knob) {
   if (kind === 'hardware' && high === 1) return words.t('knobs.cost.hardware.same');
   if (low === undefined || high === undefined) return words.t(`knobs.cost.${kind}`);
   const print = kind === 'time' ? format.percent : format.ratio;
-  const same = print(low) === print(high);
-  return words.t(`knobs.cost.${kind}.${same ? 'one' : 'range'}`, { low: print(low), high: print(high) });
+  // A step that gets shorter gains time, the more of it the lower the cost.
+  const gains = kind === 'time' && high < 0;
+  const [least, most] = gains ? [-high, -low] : [low, high];
+  const form = print(least) === print(most) ? 'one' : 'range';
+  return words.t(`knobs.cost.${gains ? 'time.less' : kind}.${form}`, { low: print(least), high: print(most) });
 }

@@ -60,6 +60,40 @@ test("curves name the crossing that the solver finds, and their points are plans
   }
 });
 
+test("axes say what they count, ticks are whole numbers once each, and the lines have their numbers", async () => {
+  for (const [lang, names] of [["en", ["sequence length, tokens", "micro-batch, sequences"]], ["zh-Hans", ["序列长度（token）", "微批（条序列）"]]]) {
+    await withPage({ page: `index.html?lang=${lang}#${linkOf({ ...pipeline, train: { ...pipeline.train, seq_len: 8192 } })}` }, async (page) => {
+      await open(page, "lengths");
+      const axes = await page.evaluate(() => [...document.querySelectorAll("#panel-lengths canvas")].map((canvas) => {
+        const { scales: { x, y }, options: { plugins } } = globalThis.gpuplanCharts.pictureOn(canvas);
+        return { x: x.options.title.text, y: y.options.title.text, ticks: x.ticks.map((tick) => tick.label), usable: plugins.usableLine.text, crossing: plugins.crossing.text };
+      }));
+      assert.deepEqual(axes.map((axis) => axis.x), names);
+      for (const { y, ticks, usable, crossing } of axes) {
+        assert.equal(y, words[lang]["table.peak"]);
+        assert.equal(new Set(ticks).size, ticks.length, ticks.join(" "));
+        assert.ok(usable.startsWith(words[lang]["bar.usable"]) && /\d/.test(usable) && /^[\d,]+$/.test(crossing), `${usable} ${crossing}`);
+      }
+      await open(page, "step");
+      const bars = await page.evaluate(() => globalThis.gpuplanCharts.pictureOn(document.querySelector("#panel-step canvas")).scales.x.options.title.text);
+      assert.equal(bars, words[lang]["knobs.frees"]);
+    });
+  }
+});
+
+test("a knob that makes a step shorter says how much time it gains", async () => {
+  const job = { ...pipeline, train: { ...pipeline.train, recompute: "full" } };
+  const { advice } = plan(job);
+  const { low, high } = advice.find((knob) => knob.id === "less_recompute").cost;
+  assert.ok(low < high && high < 0);
+  for (const [lang, wanted] of [["en", `−${Math.round(-high * 100)}%to−${Math.round(-low * 100)}%time`], ["zh-Hans", `时间−${Math.round(-high * 100)}%到−${Math.round(-low * 100)}%`]]) {
+    await withPage({ page: `index.html?lang=${lang}#${linkOf(job)}` }, async (page) => {
+      const text = (await page.locator("body").innerText()).replace(/\s+/g, "");
+      assert.ok(text.includes(wanted) && !text.includes("+-") && !text.includes("+−"), wanted);
+    });
+  }
+});
+
 test("output and wait over concurrency are those of a plan at each point", async () => {
   await withPage({ page: `index.html?lang=en#${linkOf(serving)}` }, async (page) => {
     await open(page, "lengths");
