@@ -84,6 +84,9 @@ gp_amount gp_pass_state_amount(const gp_cache *cache, double tokens, double bits
 typedef struct { double hidden, ffn, vocab; } gp_engine_widths; /* on one rank */
 gp_amount gp_workspace_paged_amount(const gp_engine_widths *widths, double batched_tokens, double max_sequences);
 gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, double tokens, double logit_tokens);
+/* `scores`: bytes of one layer's scores in 16 bits; `blocks`: of that size, which the allocator ends up with. */
+gp_amount gp_workspace_eager_amount(const gp_engine_widths *widths, double blocks, double scores, double tokens,
+                                    double logit_tokens);
 gp_amount gp_rotary_tables_amount(double layers, double positions, double head_dim, double element_bytes);
 gp_amount gp_former_step_amount(double prompt_cache, double cache, double logit_tokens, double vocab);
 gp_amount gp_graphs_amount(double layers, double mib_per_layer);

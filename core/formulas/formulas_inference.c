@@ -195,6 +195,28 @@ gp_amount gp_workspace_transformers_amount(const gp_engine_widths *widths, doubl
     return GP_AMOUNT(workspace_transformers, fmax(forward, logits), terms);
 }
 
+static const gp_formula workspace_eager = GP_FORMULA(
+    "workspace.transformers_eager",
+    "max(tokens * 2 * (3 * ffn + 4 * hidden), blocks * scores + 2 * logit_tokens * vocab * (2 * min(1, floor(2 * logit_tokens * vocab / "
+    "scores)) + min(1, floor(logit_tokens * vocab / scores))))",
+    "github.com/huggingface/transformers modeling_llama.py (eager attention): scores before and after scaling and mask, in 16 bits, "
+    "cast to fp32 and their softmax in fp32; PyTorch's allocator (c10/cuda/CUDACachingAllocator.cpp) keeps the blocks, whose "
+    "larger ones logits take where they fit");
+gp_amount gp_workspace_eager_amount(const gp_engine_widths *widths, double blocks, double scores, double tokens,
+                                    double logit_tokens) {
+    double logits = 2 * logit_tokens * widths->vocab; /* 16 bits; twice as much in 32 */
+    const gp_term terms[] = {{"tokens", tokens},
+                             {"ffn", widths->ffn},
+                             {"hidden", widths->hidden},
+                             {"blocks", blocks},
+                             {"scores", scores},
+                             {"logit_tokens", logit_tokens},
+                             {"vocab", widths->vocab}};
+    double forward = tokens * 2 * (3 * widths->ffn + 4 * widths->hidden);
+    double made = logits * (2 * fmin(1, floor(logits / scores)) + fmin(1, floor(logits / 2 / scores)));
+    return GP_AMOUNT(workspace_eager, fmax(forward, blocks * scores + made), terms);
+}
+
 static const gp_formula rotary_tables = GP_FORMULA(
     "workspace.rotary_tables", "layers * positions * head_dim * 2 * element_bytes",
     "github.com/huggingface/transformers before release 4.45: every layer's attention keeps cosines and sines of all positions "
@@ -227,6 +249,6 @@ const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
     &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_index_shared,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
-    &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &rotary_tables, &former_step,
+    &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &workspace_eager, &rotary_tables, &former_step,
     &graphs,          NULL,
 };

@@ -138,6 +138,35 @@ static void add_transformers_2024(const gp_model *model, const gp_layout *layout
                          spread_workspace);
 }
 
+/* Attention without a fused kernel: what the job says, else releases before 4.36 (torch's scaled_dot_product_attention). */
+typedef enum { FUSED, EAGER, EITHER } attention_kind;
+static attention_kind attention_of(const gp_job *job, const gp_layout *layout) {
+    const int fuses = 36;
+    if (!gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS)) return FUSED;
+    if (gp_known(job, GP_FIELD_FLASH_ATTENTION)) return gp_whole(job, GP_FIELD_FLASH_ATTENTION) != 0 ? FUSED : EAGER;
+    return layout->recipe.release < 0 ? EITHER : layout->recipe.release < fuses ? EAGER : FUSED;
+}
+
+/* Eager attention and logits of `logit_tokens`. fp16 is cast to fp32 within the softmax, bf16 before it. */
+static gp_amount eager_workspace(const gp_job *job, const gp_model *model, const gp_layout *layout, double prompt,
+                                 double logit_tokens) {
+    const double fp16_blocks = 4, bf16_blocks = 6, score_bytes = 2;
+    const char *weights = gp_known(job, GP_FIELD_WEIGHTS) ? job->settings[GP_FIELD_WEIGHTS].text : NULL;
+    bool fp16 = weights != NULL && strcmp(weights, "fp16") == 0;
+    double tokens = prompt * (double)layout->sequences;
+    double scores = score_bytes * (double)model->shape.heads / (double)layout->tp * tokens * fmax(1, prompt);
+    gp_engine_widths widths = widths_of(model, layout);
+    return gp_workspace_eager_amount(&widths, fp16 ? fp16_blocks : bf16_blocks, fmax(1, scores), tokens, logit_tokens);
+}
+
+/* Where neither release nor attention is stated, the range reaches up to what eager attention and the logits of the whole
+ * prompt would take. */
+static void reach_up(const gp_amount *fused, const gp_amount *eager, gp_stage_ledger *ledger) {
+    double prefill = (double)ledger->phase_bytes[GP_PHASE_PREFILL], peak = fmax(prefill, (double)ledger->phase_bytes[GP_PHASE_DECODE]);
+    double most = prefill - (double)fused->bytes + (double)eager->bytes;
+    if (peak > 0 && most > peak) ledger->above = most / peak - 1;
+}
+
 static void add_transformers(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                              gp_stage_ledger *ledger) {
     const double conv_bytes = 2, state_bytes = 4;
@@ -151,8 +180,13 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
                          gp_recurrent_state_amount(cache, (double)layout->sequences, 1, conv_bytes, state_bytes),
                          spread_cache);
     gp_engine_widths widths = widths_of(model, layout);
-    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL, gp_workspace_transformers_amount(&widths, tokens, logit_tokens),
-                     spread_workspace);
+    attention_kind attention = attention_of(job, layout);
+    double made = ledger->share.last ? logit_tokens : 0;
+    gp_amount workspace = attention == EAGER ? eager_workspace(job, model, layout, prompt, made)
+                                             : gp_workspace_transformers_amount(&widths, tokens, made);
+    gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL, workspace, spread_workspace);
+    gp_amount eager = eager_workspace(job, model, layout, prompt, ledger->share.last ? tokens : 0);
+    if (attention == EITHER) reach_up(&workspace, &eager, ledger);
 }
 
 static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,

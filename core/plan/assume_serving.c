@@ -50,8 +50,9 @@ bool gp_assume_lacks_object(const gp_plan *plan, gp_field field) {
     case GP_FIELD_OUTPUTS_MAX:
     case GP_FIELD_UBATCH:
     case GP_FIELD_BATCH_TOKENS:
-    case GP_FIELD_FLASH_ATTENTION:
         return !llama;
+    case GP_FIELD_FLASH_ATTENTION:
+        return !llama && !is_engine(plan, GP_CHOICE_ENGINE_TRANSFORMERS);
     case GP_FIELD_GPU_LAYERS:
         return !llama || recipe->on_host;
     case GP_FIELD_SWA_FULL:
