@@ -18,6 +18,13 @@ static bool is_replayed(const gp_plan *plan) {
     return false;
 }
 
+/* ZeRO's buckets and FSDP2's pools are there on one GPU as well. */
+static bool has_sharding(const gp_plan *plan) {
+    const gp_recipe *recipe = &plan->layout.recipe;
+    bool alone = recipe->framework->buckets || (recipe->fsdp && recipe->framework->separate_ends);
+    return alone || plan->layout.dp * plan->layout.cp > 1;
+}
+
 /* A stated stage counts more than a name of FSDP's, which may say the same, or how it shards, or that accelerate keeps
  * fp32 parameters. */
 static bool settles_sharding(const gp_plan *plan) {
@@ -25,7 +32,7 @@ static bool settles_sharding(const gp_plan *plan) {
     int zero = gp_recipe_zero_of(text_of(&plan->job, GP_FIELD_FSDP));
     bool upcasts = recipe->framework->hugging_face && !recipe->framework->loads_fp32 && !gp_is_adapter(&plan->job) &&
                    gp_origin_of(&plan->job, GP_FIELD_TRAIN_WEIGHTS) != GP_GIVEN;
-    bool shards = zero == 0 || recipe->framework->buckets || plan->layout.dp * plan->layout.cp > 1;
+    bool shards = zero == 0 || has_sharding(plan);
     return (shards && (zero == plan->layout.zero || recipe->shard_ranks > 0)) || (zero >= 0 && upcasts);
 }
 
@@ -101,7 +108,7 @@ bool gp_assume_training(const gp_plan *plan, gp_field field) {
     case GP_FIELD_RECOMPUTE:
         return gp_whole(job, field) != GP_RECOMPUTE_PARTIAL || recipe->reads_detail;
     case GP_FIELD_ZERO:
-        return gp_whole(job, field) == 0 || gp_layout_shards(layout) > 1 || recipe->framework->buckets;
+        return gp_whole(job, field) == 0 || has_sharding(plan);
     case GP_FIELD_SCHEDULE:
         return gp_whole(job, field) == 0 || layout->pp > 1;
     case GP_FIELD_PP_LAYERS:
