@@ -108,7 +108,7 @@ static const gp_engine_speed speeds[ROWS] = {
                      .attention_share = 0.26, .pass_layer_s = US(915), .unpack_bytes = 1.7,
                      .packed_experts = true, .duty = 1,
                      .spread_decode = 0.35, .spread_serving = 0.5, .spread_prefill = 1.5},
-    [OWN_KERNELS] = {.share = 0.97, .expert_share = 0.8, .cache_share = 0.8, .layer_s = US(71), .expert_layer_s = US(30),
+    [OWN_KERNELS] = {.share = 0.97, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12, .layer_s = US(71), .expert_layer_s = US(30),
                      .step_s = US(100), .reduce_s = US(20), .compute_share = 0.3, .prefill_share = 0.6,
                      .attention_share = 0.9, .pass_layer_s = US(14), .duty = 1, .half_accumulate = true,
                      .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.3},
