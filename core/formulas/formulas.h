@@ -105,7 +105,7 @@ typedef struct {
     double ffn, attention, score_cells, recurrent, scan_bytes;
 } gp_llama_widths;
 gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths);
-gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context);
+gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *widths, double context, double objects);
 /* Latent attention of ik_llama.cpp: cells of the cache; per cell the elements of keys and values of all heads, and of them
  * those that are made of the latent. */
 typedef struct { double cells, whole, made; } gp_ik_latent_widths;

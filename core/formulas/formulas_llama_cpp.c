@@ -52,17 +52,18 @@ gp_amount gp_workspace_llama_amount(const gp_llama_widths *widths) {
 }
 
 static const gp_formula workspace_2023 = GP_FORMULA(
-    "workspace.llama_cpp_2023", "4 * tokens * max(vocab + hidden, 2 * ffn + 2 * hidden + context)",
+    "workspace.llama_cpp_2023", "4 * tokens * max(vocab + hidden, 2 * ffn + 2 * hidden + context) + objects",
     "github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference: buffers that builds of December 2023 print: logits, or the "
-    "feed-forward block beside the mask");
-gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *w, double context) {
+    "feed-forward block beside the mask; where host and device share memory also the graph's 8,192 tensor objects");
+gp_amount gp_workspace_llama_2023_amount(const gp_llama_widths *w, double context, double objects) {
     const gp_term terms[] = {{"tokens", w->tokens},
                              {"vocab", w->vocab},
                              {"hidden", w->hidden},
                              {"ffn", w->ffn},
-                             {"context", context}};
+                             {"context", context},
+                             {"objects", objects}};
     double logits = w->vocab + w->hidden, ffn = 2 * w->ffn + 2 * w->hidden + context;
-    return GP_AMOUNT(workspace_2023, 4 * w->tokens * fmax(logits, ffn), terms);
+    return GP_AMOUNT(workspace_2023, 4 * w->tokens * fmax(logits, ffn) + objects, terms);
 }
 
 static const gp_formula ik_latent = GP_FORMULA(

@@ -323,11 +323,16 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
         const int graphs = 3000; /* builds since June 2024 launch a step as one graph (pull request 6766) */
         const int layered_cache = 1620; /* the build of December 2023 that keeps the cache by layer (pull request 4309) */
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */
+        const int rows_known = 5200; /* of April 2025: logs up to then print buffers of 560 and 832 MiB without FlashAttention */
+        const int limits_outputs = 9479; /* the first tag known to have pull request 23861 of June 2026 */
         int build = build_number(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION));
         set_graph(model, recipe);
         bool of_2023 = gp_begins_with(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION), "2023");
         recipe->before_scheduler = of_2023 || (build >= 0 && build < scheduler);
         recipe->cache_after_layers = of_2023 || (build >= 0 && build < layered_cache);
+        recipe->few_outputs = build >= limits_outputs;
+        bool ik = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_IK_LLAMA_CPP);
+        recipe->few_rows = ik || (build >= 0 && build < rows_known);
         recipe->before_graphs = of_2023 || (build >= 0 && build < graphs);
     }
     bool transformers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS);

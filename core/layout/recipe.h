@@ -133,6 +133,8 @@ typedef struct {
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
     bool before_graphs;                  /* a build of the first half of 2024 or older, before CUDA graphs */
     bool cache_after_layers;             /* a build before December 2023: the cache counts as three layers after all others */
+    bool few_rows;                       /* a build of 2024 or of ik_llama.cpp: attention holds four hidden rows beside scores */
+    bool few_outputs;                    /* a build since June 2026, whose server reserves logits of one token a sequence */
     bool before_scheduler;               /* a build of 2023, before buffers had a scheduler */
     bool mask_gap;                       /* a mask smaller than a hidden row set leaves a gap below the logits */
 } gp_recipe;

@@ -264,11 +264,12 @@ static double widest_ffn(const gp_model *model, const gp_recipe *recipe, double 
     return widest;
 }
 
-static double attention_width(const gp_shape *shape, const gp_layer_kind *kind) {
+static double attention_width(const gp_shape *shape, const gp_layer_kind *kind, bool few_rows) {
     double hidden = (double)shape->hidden, heads = (double)kind->heads, query = heads * (double)kind->head_dim;
     const gp_latent *latent = &shape->latent;
     if (kind->attention == GP_ATTENTION_LATENT)
         return heads * (double)(2 * latent->kv_lora + 2 * latent->rope + latent->nope + latent->value) + 4 * hidden;
+    if (few_rows) return 4 * hidden;
     double output = heads * (double)kind->value_dim;
     return (shape->q_gate ? 2 : 1) * query + output + 3 * hidden +
            (double)kind->kv_heads * (double)(kind->head_dim + kind->value_dim);
@@ -297,13 +298,16 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
     const gp_recipe *recipe = &layout->recipe;
     gp_llama_widths widths = {.tokens = options->ubatch, .hidden = (double)shape->hidden,
                               .vocab = (double)shape->vocab, .kept = recipe->logit_rows};
-    double wanted = number(job, GP_FIELD_OUTPUTS_MAX, options->ubatch);
+    double guessed = 1 + number(job, GP_FIELD_DRAFT_TOKENS, 0);
+    double wanted = number(job, GP_FIELD_OUTPUTS_MAX, recipe->few_outputs ? options->sequences * guessed : options->ubatch);
     widths.outputs = ledger->share.last ? fmin(wanted, options->ubatch) : 0;
     widths.mask = (options->flash ? 2 : 4) * options->ubatch * masked;
     if (recipe->before_scheduler) {
+        const double tensor_bytes = 368, nodes = 8192, graph_bytes = 204472; /* ggml.h and LLAMA_MAX_NODES of the time */
+        double objects = recipe->unified_memory ? nodes * tensor_bytes + graph_bytes : 0;
         widths.ffn = (double)shape->ffn;
-        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, gp_workspace_llama_2023_amount(&widths, options->cells),
-                         spread_workspace);
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
+                         gp_workspace_llama_2023_amount(&widths, options->cells, objects), spread_workspace);
         return;
     }
     double rows = 4 * options->ubatch * widths.hidden;
@@ -312,7 +316,7 @@ static void add_workspace(const gp_job *job, const gp_model *model, const gp_lay
     for (int i = 0; i < model->kind_count; i++) {
         const gp_layer *layer = &model->kinds[i];
         if (layer->cache_keys > 0 || layer->kind.shares_kv) {
-            widths.attention = fmax(widths.attention, attention_width(shape, &layer->kind));
+            widths.attention = fmax(widths.attention, attention_width(shape, &layer->kind, recipe->few_rows));
             bool limited = layer->window > 0 && !recipe->ignores_windows && !options->whole_windows;
             double cells = limited ? window_cells(options, (double)layer->window) : options->cells;
             if (!options->flash) widths.score_cells = fmax(widths.score_cells, (double)layer->kind.heads * cells);

@@ -65,3 +65,26 @@ for (const [model, mixes] of Object.entries(AVERAGES)) {
     }
   });
 }
+
+test("servers of builds since June 2026 reserve logits of one token a sequence", () => {
+  // github.com/ggml-org/llama.cpp, pull request 23861: for each sequence, and its guesses, where the build is known
+  const serve = (infer) => ({ task: "infer", model: "google/gemma-3-12b-it", hardware: { gpu: "RTX 4090", count: 1 },
+    infer: { engine: "llama.cpp", weights: "gguf:Q4_K_M", context: 8192, ubatch: 512, ...infer } });
+  const [library, before, since, one, guesses, four] = planAll([{}, { engine_version: "b9272" }, { engine_version: "b9500" }, { outputs_max: 1 },
+    { engine_version: "b9500", draft_tokens: 3 }, { outputs_max: 4 }].map(serve));
+  const buffer = ({ memory }) => memory.stages[0].items.find(({ id }) => id === "workspace").bytes;
+  const logits = (report, tokens) => 4 * tokens * report.model.vocab;
+  assert.equal(buffer(before), buffer(library));
+  assert.ok(buffer(before) > logits(before, 512) && buffer(since) < buffer(before) - logits(before, 300));
+  assert.deepEqual([buffer(since), buffer(guesses)], [buffer(one), buffer(four)]);
+});
+
+test("buffers that builds of 2023 and 2024 print", () => {
+  // github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference: logs of Llama 7B (December 2023) and Llama 3 8B (May 2024)
+  const serve = (model, gpu, infer) => ({ task: "infer", model, hardware: { gpu, count: 1 }, infer: { engine: "llama.cpp", flash_attention: false, ...infer } });
+  const old = { weights: "gguf:Q4_0", context: 512, batch_tokens: 512 };
+  const reports = planAll([
+    serve("huggyllama/llama-7b", "A100 SXM4 80GB", { ...old, engine_version: "b1680" }), serve("huggyllama/llama-7b", "Apple M3", { ...old, engine_version: "b1620" }),
+    serve("meta-llama/Meta-Llama-3-8B", "RTX 3090", { weights: "gguf:Q4_K_M", context: 8192, engine_version: "b2833" })]);
+  [70.5, 73.57, 560].forEach((mib, index) => printed(reports[index].memory.stages[0].items.find(({ id }) => id === "workspace").bytes, mib, `row ${index}`));
+});
