@@ -32,6 +32,7 @@ typedef struct {
     bool level;                  /* every stage holds as many micro-batches as the first (zero-bubble H1 and V) */
     bool turned;                 /* the first GPU has both ends: half of each stage lies there and back (zero-bubble V) */
     bool both_ways;              /* micro-batches run from either end: a GPU holds a stage and its mirror (DualPipe) */
+    int64_t mtp;                 /* multi-token prediction modules that are trained, behind the last layer */
     bool device_map;             /* the layers of one copy lie on all GPUs, which work one after the other */
     bool balances;               /* the job leaves the split to the planner (balance.h) */
     gp_recipe recipe;            /* follows from the job too: build the layout anew when the job changes */
@@ -47,6 +48,7 @@ typedef struct {
     uint64_t linear_params;      /* matrices of its layers, per GPU */
     uint64_t other_params;       /* norms, biases, embedding and head shares, per GPU */
     uint64_t embedding_params, head_params; /* parts of other_params: token table, output matrix (tied: the copy) */
+    int64_t mtp;                 /* prediction modules, each a layer beside `layers`: on the last stage */
     uint64_t expert_params;      /* part of linear_params: routed experts, divided by expert parallelism as well */
     int64_t local_experts;       /* routed experts of one layer, per GPU */
     int64_t expert_ranks;        /* GPUs that hold the same experts: their states are sharded over these */

@@ -34,7 +34,7 @@ static bool is_written_out(const gp_model *model) {
 static bool is_known(const gp_model *model, const gp_layout *layout) {
     const gp_recipe *recipe = &layout->recipe;
     gp_recompute policy = recipe->recomputed_layers > 0 ? GP_RECOMPUTE_PARTIAL : recipe->recompute;
-    bool whole = layout->tp == 1 && layout->cp == 1 && layout->pp == 1 && (layout->ep == 1 || model->shape.experts.count == 0);
+    bool whole = layout->tp == 1 && layout->cp == 1 && layout->pp == 1 && (layout->ep == 1 || model->shape.experts.count == 0) && layout->mtp == 0;
     return whole && recipe->kernels == GP_KERNELS_EAGER && recipe->framework->hugging_face && !recipe->scales_outputs &&
            (policy == GP_RECOMPUTE_NONE || policy == GP_RECOMPUTE_FULL) && is_written_out(model);
 }

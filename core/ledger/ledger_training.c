@@ -257,7 +257,7 @@ static void add_gradient_dummies(const states *s, gp_stage_ledger *ledger) {
     /* All experts of a layer have the same shapes. */
     uint64_t experts = s->share->expert_params;
     double same = s->share->local_experts > 0 ? (double)experts / (double)s->share->local_experts : 0;
-    double layer = ((double)(s->share->linear_params - experts) + same) / (double)(s->share->layers * s->share->copies);
+    double layer = ((double)(s->share->linear_params - experts) + same) / (double)(s->share->layers * s->share->copies + s->share->mtp);
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, BACKWARD | LOSS | REDUCE | FORWARD,
                      gp_gradient_dummies_amount(layer + (double)s->share->head_params, 2), spread_buffers);
 }
@@ -322,10 +322,13 @@ static void add_activations(const gp_job *job, const gp_model *model, const gp_l
     double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
     double in_flight = (double)share->layers / (double)layout->vpp * (double)share->in_flight;
     double most = (double)share->layers * (double)layout->grad_accum;
+    /* Prediction modules are in the last chunk, of which an interleaved schedule holds one micro-batch; each keeps the rows
+     * that it norms and those that it projects. */
+    double modules = (double)share->mtp, predicted = modules * (layout->vpp > 1 ? 1 : (double)share->in_flight);
     gp_kept_activations kept = {.tokens = tokens,
-                                .layers_in_flight = in_flight < most ? in_flight : most,
+                                .layers_in_flight = (in_flight < most ? in_flight : most) + predicted,
                                 .layer_bytes = mean_kept(&layout->recipe, share, &layer),
-                                .end_bytes = share->last ? layer.ends : 0,
+                                .end_bytes = share->last ? layer.ends + modules * (layer.ends + 4 * layer.checkpoint) : 0,
                                 .weight_copies = weight_copies(&layout->recipe, share, policy)};
     gp_amount amount = gp_activations_amount(&kept, policy);
     gp_ledger_append(ledger, GP_ITEM_ACTIVATIONS, FORWARD | LOSS | BACKWARD, amount, spread_activations);
@@ -351,7 +354,7 @@ static void add_logits(const gp_job *job, const gp_model *model, const gp_layout
     const gp_recipe *recipe = &layout->recipe;
     const double log_softmax_bytes = 4;
     if (!ledger->share.last) return;
-    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
+    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp * (double)(1 + ledger->share.mtp);
     double vocab = (double)model->shape.vocab, tp = (double)layout->tp;
     double hidden = (double)model->shape.hidden, chunks = loss_chunks(recipe, tokens, vocab, hidden);
     gp_logits logits = {.tokens = tokens, .vocab = vocab, .tp = tp, .chunks = chunks,

@@ -86,7 +86,8 @@ void gp_model_warn(const gp_model *model, gp_diagnostics *diagnostics) {
 }
 
 static void note_prediction(const gp_job *job, const gp_model *model, gp_diagnostics *diagnostics) {
-    if (model->mtp_params == 0 || gp_is_training(job)) return;
+    bool trained = gp_is_training(job) && (model->shape.mtp_counted || gp_known(job, GP_FIELD_MTP_LAYERS));
+    if (model->mtp_params == 0 || trained) return;
     gp_diagnostic *row = gp_diagnose(diagnostics, GP_CODE_PREDICTION_NOT_LOADED, "model");
     gp_argue_number(row, "params", (double)model->mtp_params);
 }

@@ -39,6 +39,7 @@ static bool is_beyond_textbook(gp_field field) {
     case GP_FIELD_FRAMEWORK:
     case GP_FIELD_ATTENTION:
     case GP_FIELD_LOSS:
+    case GP_FIELD_MTP_LAYERS:
     case GP_FIELD_LOSS_IMPL:
     case GP_FIELD_LOGITS_UPCAST:
     case GP_FIELD_RECOMPUTE_DETAIL:

@@ -109,6 +109,8 @@ bool gp_assume_training(const gp_plan *plan, gp_field field) {
         return gp_whole(job, field) != GP_RECOMPUTE_PARTIAL || recipe->reads_detail;
     case GP_FIELD_ZERO:
         return gp_whole(job, field) == 0 || has_sharding(plan);
+    case GP_FIELD_MTP_LAYERS:
+        return gp_whole(job, field) == layout->mtp;
     case GP_FIELD_SCHEDULE:
         return gp_whole(job, field) == 0 || layout->pp > 1;
     case GP_FIELD_PP_LAYERS:

@@ -35,7 +35,7 @@ const WORDS = {
   "lora.rank": [4, 64], "lora.alpha": [32], "lora.dropout": [0.1], "lora.kind": ["IA3"], "lora.adapter_dtype": ["bf16", "ours"],
   "lora.trainable": ["norms"], "lora.trainable_params": [1000000],
 };
-const NUMBERS = { tp: [2], pp: [2], cp: [2], dp: [2], ep: [2], vpp: [2], zero: [1, 2, 3] };
+const NUMBERS = { mtp_layers: [1], tp: [2], pp: [2], cp: [2], dp: [2], ep: [2], vpp: [2], zero: [1, 2, 3] };
 
 const [{ fields }] = answerAll([{ op: "catalog", kind: "fields" }]);
 const FIELDS = fields.filter((field) => field.path.startsWith("train.") && field.path !== "train.framework").map((field) => {
