@@ -244,7 +244,7 @@ export class App {
       case 'why-close': this.details?.panel.close(); break;
       case 'import': this.withDetails(() => byId('import-toggle').click()); break;
       case 'apply': this.store.edit(context.report.advice[Number(index)].set); break;
-      case 'edit': this.store.edit(JSON.parse(target.dataset.changes ?? '{}')); break;
+      case 'edit': this.store.edit(Object.fromEntries(Object.entries(JSON.parse(target.dataset.changes ?? '{}')).map(([key, to]) => [key, to ?? undefined]))); break;
       case 'example': this.openExample(target); break;
       case 'set': this.change(path, value, true); break;
       case 'goto': this.form.settings.reveal(path); break;

@@ -32,7 +32,7 @@ export function createFormat(lang, unit) {
   const bytes = (value, digits = 1) => {
     const size = Math.abs(value);
     if (size >= 0.0995 * Number(large[1])) return `${print(value / Number(large[1]), digits, digits)} ${large[0]}`;
-    if (size >= 0.0995 * Number(medium[1])) return `${print(value / Number(medium[1]), 0, size < 10 * Number(medium[1]) ? 1 : 0)} ${medium[0]}`;
+    if (size >= Number(medium[1])) return `${print(value / Number(medium[1]), 0, size < 10 * Number(medium[1]) ? 1 : 0)} ${medium[0]}`;
     if (size >= 1024) return `${print(value / Number(small[1]), 0, 1)} ${small[0]}`;
     return inBytes.format(value).replace('-', MINUS);
   };

@@ -133,7 +133,7 @@ export interface Engine {
   plan(job: Job): Report;
   /** The numbers alone. */
   brief(job: Job): Report;
-  rank(job: Job, kind: 'gpus' | 'instances'): RankRow[];
+  rank(job: Job, kind: 'gpus' | 'instances' | 'models'): RankRow[];
   link(job: Job): string;
   decode(link: string): { job?: Job; link?: string; errors?: Diagnostic[]; warnings?: Diagnostic[] };
   fields(): Field[];
@@ -145,7 +145,11 @@ export interface Engine {
 
 /** A way to run the job; without a verdict it cannot be planned there. */
 export interface RankRow {
-  gpu: string;
+  /** Absent among models. */
+  gpu?: string;
+  model?: string;
+  params?: number;
+  trained_context?: number;
   count?: number;
   verdict?: Verdict;
   errors?: Diagnostic[];
@@ -154,12 +158,19 @@ export interface RankRow {
   max_context?: number;
   max_concurrency?: number;
   tokens_per_s?: number;
+  tokens_per_s_low?: number;
+  tokens_per_s_high?: number;
+  sequences?: number;
+  within_targets?: number;
   set?: Changes;
   type?: string;
   provider?: string;
   instances?: number;
   usd_per_hour?: number;
   usd_per_million_tokens?: number;
+  usd_per_million_tokens_low?: number;
+  usd_per_million_tokens_high?: number;
+  usd_per_user_hour?: number;
   date?: string;
 }
 

@@ -74,13 +74,23 @@ static const gp_formula kv_cache = GP_FORMULA(
     "textbook.kv_cache", "2 * L * ceil(g / tp) * d * tokens * bits / 8",
     "Ainslie et al. 2023 (GQA), arXiv:2305.13245, section 2: one key and one value per KV head, layer and token; of "
     "fewer KV heads than GPUs each GPU holds one");
+static const gp_formula kv_latent = GP_FORMULA(
+    "textbook.kv_latent", "L * latent * tokens * bits / 8",
+    "DeepSeek-V2, arXiv:2405.04434, section 2.1.3: one latent and one rotary key for each layer and token, whatever the heads; "
+    "every GPU holds them");
 gp_amount gp_textbook_kv(const gp_layout *layout, const gp_stage_share *share, const gp_shape *shape, double tokens) {
     double layers = (double)share->layers, g = (double)shape->kv_heads, d = (double)shape->head_dim;
     double bits = layout->recipe.kv_bits, tp = (double)layout->attention.tp;
+    if (shape->latent.kv_lora > 0) {
+        double latent = (double)(shape->latent.kv_lora + shape->latent.rope);
+        const gp_term terms[] = {{"L", layers}, {"latent", latent}, {"tokens", tokens}, {"bits", bits}};
+        return GP_AMOUNT(kv_latent, layers * latent * tokens * bits / 8, terms);
+    }
     const gp_term terms[] = {{"L", layers}, {"g", g}, {"tp", tp}, {"d", d}, {"tokens", tokens}, {"bits", bits}};
     return GP_AMOUNT(kv_cache, 2 * layers * ceil(g / tp) * d * tokens * bits / 8, terms);
 }
 
 const gp_formula *const gp_formulas_textbook[] = {
-    &weights, &gradients, &master, &optimizer, &adapter, &activations, &activations_recomputed, &kv_cache, NULL,
+    &weights, &gradients, &master, &optimizer, &adapter, &activations, &activations_recomputed, &kv_cache,
+    &kv_latent, NULL,
 };

@@ -99,6 +99,7 @@ bool gp_model_build(const gp_job *job, gp_model *model, gp_diagnostics *diagnost
     memset((char *)model + after_kinds, 0, sizeof *model - after_kinds);
     model->shape.model_type = "";
     model->stated_params = job->model.params;
+    model->chosen_ffn = job->model.source == GP_MODEL_SHAPES && job->model.ffn == 0;
     if (!build_source(job, model, diagnostics)) return false;
     gp_model_count(job, model);
     if (model->total_params > GP_EXACT_MAX || model->adapter_params > GP_EXACT_MAX) {

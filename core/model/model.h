@@ -77,6 +77,7 @@ typedef struct {
     uint64_t trainable_params; /* adapters for LoRA and QLoRA, all otherwise, 0 for inference */
     uint64_t adapter_params;
     double stated_params;     /* `params` of the request, 0 = none: the textbook ledger's N */
+    bool chosen_ffn;          /* the width of the feed-forward block was chosen to meet a count: no model has just that */
     gp_model_row row;         /* of the catalogue; its id is NULL for shapes and configs */
     char name[GP_TEXT_BYTES];
 } gp_model;

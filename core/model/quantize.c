@@ -256,7 +256,10 @@ static uint64_t put_matrix(walk *at, const gp_matrix *matrix, const gp_layer *la
     role kind = fused ? ROLE_VALUE : role_of(matrix->tensor);
     gp_ggml_type type = type_of(at, kind, matrix->copies > 1);
     if (fused && at->fused != T(F32)) type = at->fused;
-    uint64_t bytes = put(at, type, matrix->inputs, gp_mul((uint64_t)matrix->outputs, (uint64_t)matrix->copies));
+    int64_t width = matrix->inputs, whole = gp_ggml_info(T(Q4_K))->values;
+    /* The widths of models are multiples of a block; one that was chosen to meet a count is meant to be. */
+    if (kind == ROLE_DOWN && at->model->chosen_ffn) width = (width + whole - 1) / whole * whole;
+    uint64_t bytes = put(at, type, width, gp_mul((uint64_t)matrix->outputs, (uint64_t)matrix->copies));
     if (kind == ROLE_DOWN) at->downs++;
     return bytes;
 }

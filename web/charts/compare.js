@@ -4,10 +4,11 @@ import { valueAt, withChanges } from '../job.js';
 import { ITEM_ORDER } from '../views/ledger.js';
 import { VERDICT_SHAPES, itemsAtPeak, modelName } from '../views/terms.js';
 import { drawBars } from './bars.js';
-import { barsHeight, legend, studyTable } from './table.js';
+import { contextsFigure, modelsFigure, sharedHeads } from './models.js';
+import { barsHeight, legend, placeButton, studyTable } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Job} Job @typedef {import('../types').Engine} Engine @typedef {import('../types').Report} Report */
-/** @typedef {{ key: string, label: string, report: Report, isNow: boolean }} Row */
+/** @typedef {{ key: string, label: string, report: Report, isNow: boolean, set?: import('../types').Changes }} Row */
 
 const TASKS = ['pretrain', 'full', 'lora', 'qlora', 'infer'];
 /* The sizes that the field names its models by. */
@@ -21,13 +22,14 @@ export function compareStudy(context, engine, base) {
   const tasks = rowsOf(engine, TASKS.map((task) => ({
     key: task, label: words.t(`choice.task.${task}`), job: task === job.task ? base : jobOfTask(context, task), isNow: task === job.task,
   })));
+  const heads = job.task === 'infer' ? sharedHeads(context) : {};
   const sizes = rowsOf(engine, SIZES.map((params) => ({
-    key: String(params), label: `${params / 1e9}B`, job: withChanges(base, { model: { params } }), isNow: false,
+    key: String(params), label: `${params / 1e9}B`, isNow: false, set: { model: { params, ...heads } }, job: withChanges(base, { model: { params, ...heads } }),
   })));
   const model = modelName(context);
   return [
     figure(context, 'tasks', tasks, { model }), figure(context, 'sizes', sizes, { task: words.t(`choice.task.${job.task}`) }),
-    job.task === 'infer' ? formatsFigure(context, engine, base) : [],
+    ...(job.task === 'infer' ? [formatsFigure(context, engine, base), contextsFigure(context, engine), modelsFigure(context, engine)] : []),
   ].flat();
 }
 
@@ -37,16 +39,17 @@ function formatsFigure(context, engine, base) {
   const { words, format, value } = context;
   const now = String(value('infer.weights') ?? '').toLowerCase();
   const rows = FORMATS.flatMap((weights) => {
-    const report = engine.brief(withChanges(base, { model: { params: 'max' }, 'infer.weights': weights }));
-    return report.errors || report.verdict === 'no' ? [] : [{ weights, report }];
+    const set = { model: { params: 'max', ...sharedHeads(context) }, 'infer.weights': weights };
+    const report = engine.brief(withChanges(base, set));
+    return report.errors || report.verdict === 'no' ? [] : [{ weights, report, set }];
   });
   if (rows.length < 2) return [];
   return [{
     key: 'formats', title: words.t('study.formats.title'), height: 0, label: '', draw: null, notes: [words.t('study.formats.note')],
     table: studyTable(words.t('study.compare.caption'), [words.t('field.infer.weights'), words.t('study.formats.largest'), words.t('table.peak')],
-      rows.map(({ weights, report }) => ({
+      rows.map(({ weights, report, set }) => ({
         key: weights, isMarked: weights.toLowerCase() === now,
-        cells: [words.word(`choice.infer.weights.${weights}`, weights), format.count(report.params.total), format.bytes(report.memory.peak_bytes, 2)],
+        cells: [placeButton(context, words.word(`choice.infer.weights.${weights}`, weights), set), format.count(report.params.total), format.bytes(report.memory.peak_bytes, 2)],
       }))),
   }];
 }
@@ -54,11 +57,11 @@ function formatsFigure(context, engine, base) {
 /** @param {Context} context @param {Report} report */
 const contextWords = ({ words, format }, { kv }) => (kv?.max_context ? format.number(kv.max_context) : words.t('table.none'));
 
-/** @param {Engine} engine @param {{ key: string, label: string, job: Job, isNow: boolean }[]} variants @returns {Row[]} those that can be planned */
+/** @param {Engine} engine @param {(Omit<Row, 'report'> & { job: Job })[]} variants @returns {Row[]} those that can be planned */
 function rowsOf(engine, variants) {
-  return variants.flatMap(({ key, label, job, isNow }) => {
+  return variants.flatMap(({ job, ...rest }) => {
     const report = engine.plan(job);
-    return report.errors ? [] : [{ key, label, report, isNow }];
+    return report.errors ? [] : [{ ...rest, report }];
   });
 }
 
@@ -88,9 +91,9 @@ function figure(context, key, rows, args) {
     notes: [words.t(`study.${key}.note`), legend(context, ITEM_ORDER.filter((id) => bars.some(({ items }) => items.some((item) => item.id === id))))],
     draw: (canvas) => drawBars(canvas, context, bars),
     table: studyTable(words.t('study.compare.caption'), [words.t(`study.${key}.column`), words.t('params.total'), serves ? words.t('kv.max_context') : words.t('params.trainable'), words.t('table.peak'), words.t('study.verdict')],
-      rows.map(({ key: id, label, report, isNow }) => ({
+      rows.map(({ key: id, label, report, isNow, set }) => ({
         key: id, isMarked: isNow,
-        cells: [label, format.count(report.params.total), serves ? contextWords(context, report) : report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
+        cells: [set ? placeButton(context, label, set) : label, format.count(report.params.total), serves ? contextWords(context, report) : report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
           h('span', {}, h('span', { 'aria-hidden': 'true' }, `${VERDICT_SHAPES[report.verdict]} `), words.t(`verdict.${report.verdict}`))],
       }))),
   }];

@@ -1,7 +1,7 @@
 /* Which hardware for the job: GPUs of the catalogue and what is rented, each row a press away from being the plan. */
 import { h } from '../dom.js';
 import { VERDICT_SHAPES, sentenceOf } from '../views/terms.js';
-import { studyTable } from './table.js';
+import { placeButton, studyTable, withRange } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').RankRow} RankRow */
 
@@ -10,38 +10,40 @@ const ROWS_SHOWN = 14;
 
 /** @param {Context} context @param {import('../types').Engine} engine @returns {import('./studies.js').Figure[]} */
 export function hardwareStudy(context, engine) {
-  const { words, job } = context;
+  const { words, format, job } = context;
   const gpus = engine.rank(job, 'gpus');
   const instances = engine.rank(job, 'instances');
   return [
-    figure(context, 'gpus', gpus, [words.t('table.peak'), ...servingColumns(context)], (row) => [bytesOf(context, row.peak_bytes), ...servingCells(context, row)]),
-    figure(context, 'instances', instances, priceColumns(context, instances), (row) => [...priceCells(context, row, instances)]),
+    figure(context, 'gpus', gpus, [{ name: words.t('table.peak'), cell: (row) => bytesOf(context, row.peak_bytes) },
+      { name: words.t('kv.max_context'), cell: (row) => (row.max_context === undefined ? words.t('table.none') : format.number(row.max_context)) }, ...servingColumns(context)]),
+    figure(context, 'instances', instances, [...priceColumns(context), ...servingColumns(context)]),
   ];
 }
 
-/** @param {Context} context @param {'gpus' | 'instances'} kind @param {RankRow[]} rows @param {string[]} columns @param {(row: RankRow) => string[]} cells */
-function figure(context, kind, rows, columns, cells) {
+/** @param {Context} context @param {'gpus' | 'instances'} kind @param {RankRow[]} rows @param {Column[]} all */
+function figure(context, kind, rows, all) {
   const { words, report } = context;
   const shown = rows.slice(0, ROWS_SHOWN);
+  const columns = all.filter(({ cell }) => shown.some((row) => row.verdict && cell(row) !== words.t('table.none')));
   const holding = rows.filter((row) => row.verdict === 'fits' || row.verdict === 'tight').length;
   return {
     key: kind, title: words.t(`study.${kind}.title`), height: 0, label: '',
     notes: [words.t(`study.${kind}.note`, { count: rows.length, holding })],
     draw: null,
-    table: studyTable(words.t('study.hardware.caption', { count: Math.min(ROWS_SHOWN, rows.length) }), [words.t(`study.${kind}.column`), words.t('study.verdict'), ...columns],
+    table: studyTable(words.t('study.hardware.caption', { count: Math.min(ROWS_SHOWN, rows.length) }), [words.t(`study.${kind}.column`), words.t('study.verdict'), ...columns.map(({ name }) => name)],
       shown.map((row, index) => ({
         key: `${kind}-${index}`, isMarked: kind === 'gpus' && row.gpu === report.hardware.gpu && row.count === report.hardware.count,
-        cells: [nameOf(context, row), verdictOf(context, row), ...(row.verdict ? cells(row) : columns.map(() => words.t('table.none')))],
+        cells: [nameOf(context, row), verdictOf(context, row), ...columns.map(({ cell }) => (row.verdict ? cell(row) : words.t('table.none')))],
       }))),
   };
 }
 
 /** @param {Context} context @param {RankRow} row */
-function nameOf({ words, format }, row) {
+function nameOf(context, row) {
+  const { format } = context;
   const cards = `${format.number(row.count ?? 1)} × ${row.gpu}`;
   const name = row.type ? [h('span', { class: 'instance' }, `${row.provider} ${(row.instances ?? 1) > 1 ? `${row.instances} × ` : ''}${row.type}`), h('small', {}, cards)] : [cards];
-  if (!row.set) return h('span', {}, ...name);
-  return h('button', { type: 'button', class: 'link place', 'data-action': 'edit', 'data-changes': JSON.stringify(row.set), title: words.t('study.hardware.take') }, ...name);
+  return placeButton(context, name, row.set);
 }
 
 /** @param {Context} context @param {RankRow} row */
@@ -54,26 +56,29 @@ function verdictOf(context, row) {
 /** @param {Context} context @param {number | undefined} bytes */
 const bytesOf = ({ words, format }, bytes) => (bytes === undefined ? words.t('table.none') : format.bytes(bytes));
 
-/** @param {Context} context */
-const servingColumns = ({ words, job }) => (job.task === 'infer' ? [words.t('kv.max_concurrency'), words.t('study.gpus.speed')] : []);
+/** @typedef {{ name: string, cell: (row: RankRow) => string }} Column */
 
-/** @param {Context} context @param {RankRow} row */
-const servingCells = ({ words, format, job }, row) => (job.task !== 'infer' ? []
-  : [format.number(row.max_concurrency ?? 0), row.tokens_per_s ? format.number(row.tokens_per_s, 0) : words.t('table.none')]);
-
-/** @param {RankRow[]} rows */
-const hasTokenPrices = (rows) => rows.some((row) => row.usd_per_million_tokens !== undefined);
-
-/** @param {Context} context @param {RankRow[]} rows */
-function priceColumns(context, rows) {
-  const { words, job } = context;
-  return [...(job.task === 'infer' ? [words.t('kv.max_concurrency')] : []), words.t('study.instances.hour'),
-    ...(hasTokenPrices(rows) ? [words.t('study.instances.tokens')] : []), words.t('study.instances.date')];
+/* What a list says of serving: a column without a value in any row is left out. */
+/** @param {Context} context @returns {Column[]} */
+function servingColumns({ words, format, job }) {
+  if (job.task !== 'infer') return [];
+  const none = words.t('table.none');
+  const count = (/** @type {number | undefined} */ value) => (value === undefined ? none : format.number(value, 0));
+  return [
+    { name: words.t('kv.max_concurrency'), cell: (row) => count(row.max_concurrency) },
+    { name: words.t('study.hardware.targets'), cell: (row) => count(row.within_targets) },
+    { name: words.t('study.gpus.speed'), cell: (row) => withRange(words, row, 'tokens_per_s', count) },
+  ];
 }
 
-/** @param {Context} context @param {RankRow} row @param {RankRow[]} rows */
-function priceCells({ words, format, job }, row, rows) {
-  const price = (/** @type {number | undefined} */ usd) => (usd === undefined ? words.t('table.none') : usd.toFixed(2));
-  return [...(job.task === 'infer' ? [format.number(row.max_concurrency ?? 0)] : []), price(row.usd_per_hour),
-    ...(hasTokenPrices(rows) ? [price(row.usd_per_million_tokens)] : []), row.date ?? words.t('table.none')];
+/** @param {Context} context @returns {Column[]} */
+function priceColumns({ words }) {
+  const none = words.t('table.none');
+  const price = (/** @type {number | undefined} */ usd) => (usd === undefined ? none : usd.toFixed(usd < 0.1 ? 4 : 2));
+  return [
+    { name: words.t('study.instances.hour'), cell: (row) => price(row.usd_per_hour) },
+    { name: words.t('study.instances.date'), cell: (row) => row.date ?? none },
+    { name: words.t('study.instances.tokens'), cell: (row) => withRange(words, row, 'usd_per_million_tokens', price) },
+    { name: words.t('study.instances.user'), cell: (row) => price(row.usd_per_user_hour) },
+  ];
 }

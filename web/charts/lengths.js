@@ -3,7 +3,7 @@ import { h } from '../dom.js';
 import { VERDICT_SHAPES } from '../views/terms.js';
 import { drawCurve } from './curve.js';
 import { speedFigures } from './speed.js';
-import { studyTable } from './table.js';
+import { placeButton, studyTable } from './table.js';
 import { sweepOf } from './sweep.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('./sweep.js').Sweep} Sweep */
@@ -45,13 +45,14 @@ function crossingWords({ words, format, report }, { name, largest, fails }) {
 }
 
 /** @param {Context} context @param {Sweep} sweep */
-function table({ words, format }, { name, points, now, largest }) {
+function table(context, { path, name, points, now, largest }) {
+  const { words, format } = context;
   const every = Math.ceil(points.length / TABLE_POINTS);
   const shown = points.filter(({ value }, index) => index % every === every - 1 || value === now || value === largest);
   return studyTable(words.t('study.lengths.caption'), [name, words.t('table.peak'), words.t('table.range'), words.t('study.verdict')],
     shown.map(({ value, peak, low, high, verdict }) => ({
       key: String(value), isMarked: value === now,
-      cells: [format.number(value), format.bytes(peak, 2), words.t('table.range_of', { low: format.amount(low, 2), high: format.amount(high, 2) }),
+      cells: [value === now ? format.number(value) : placeButton(context, format.number(value), { [path]: value }), format.bytes(peak, 2), words.t('table.range_of', { low: format.amount(low, 2), high: format.amount(high, 2) }),
         h('span', {}, h('span', { 'aria-hidden': 'true' }, `${VERDICT_SHAPES[verdict]} `), words.t(`verdict.${verdict}`))],
     })));
 }

@@ -27,7 +27,7 @@ export function currentStyle() {
     return colors.get(name) ?? '';
   };
   for (const id of ITEM_ORDER) color(colorOf(id));
-  for (const name of ['--paper', '--rule', '--ink', '--ink-2', '--accent', '--no']) color(name);
+  for (const name of ['--paper', '--rule', '--rule-2', '--ink', '--ink-2', '--accent', '--no']) color(name);
   const style = { family: computed.fontFamily, color };
   styles.set(theme, style);
   return style;
@@ -44,12 +44,21 @@ export function roundTicks(max) {
 /** What an axis counts, in words. @param {Style} style @param {string} text */
 export const axisTitle = (style, text) => ({ display: true, text, color: style.color('--ink-2'), font: { family: style.family } });
 
+/* What "100 GiB" takes, and how much of a picture of bars is beside their names. */
+const TICK_PX = 56;
+const NAMED_SHARE = 0.65;
+
 /** An axis of memory. @param {Context} context @param {Style} style @param {number} suggestedMax bytes @param {string} name of what is counted */
 export function memoryAxis({ format }, style, suggestedMax, name) {
   const unitBytes = format.unit === 'GB' ? 1e9 : 2 ** 30;
   return {
     title: axisTitle(style, name), beginAtZero: true, suggestedMax, grid: { color: style.color('--rule') }, border: { display: false },
-    afterBuildTicks: (/** @type {any} */ axis) => { axis.ticks = roundTicks(axis.max / unitBytes).map((value) => ({ value: value * unitBytes })); },
+    afterBuildTicks: (/** @type {any} */ axis) => {
+      const ticks = roundTicks(axis.max / unitBytes).map((value) => ({ value: value * unitBytes }));
+      // Along the foot of a narrow picture, which has names beside it, there is room for half of them.
+      const every = axis.isHorizontal() && axis.chart.width * NAMED_SHARE < ticks.length * TICK_PX ? 2 : 1;
+      axis.ticks = ticks.filter((_, index) => index % every === 0);
+    },
     ticks: {
       color: style.color('--ink-2'), font: { family: style.family }, maxRotation: 0,
       callback: (/** @type {number} */ value) => `${format.number(value / unitBytes)} ${format.unit}`,

@@ -1,7 +1,7 @@
 /* What one more user costs the others: output of all and wait of each over concurrency. */
 import { withChanges } from '../job.js';
 import { currentStyle, paint } from './library.js';
-import { studyTable } from './table.js';
+import { placeButton, studyTable, withRange } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {{ users: number, time: Record<string, number>, fits: boolean }} Point */
 
@@ -18,16 +18,19 @@ export function speedFigures(context, engine, base) {
     return plan.errors || !plan.time ? [] : [{ users, time: plan.time, fits: plan.verdict !== 'no' }];
   });
   if (points.length < 2) return [];
-  const milliseconds = (/** @type {number} */ seconds) => `${format.number(seconds * 1000, seconds < 0.1 ? 1 : 0)} ms`;
+  const milliseconds = (/** @type {number} */ seconds) => format.number(seconds * 1000, seconds < 0.1 ? 1 : 0);
+  const wait = (/** @type {Record<string, number>} */ time, /** @type {string} */ name) => withRange(words, time, name, milliseconds, ' ms');
+  const kept = report.time.within_targets;
   const columns = [words.t('study.speed.first'), words.t('study.speed.each'), words.t('study.gpus.speed')];
   return [{
     key: 'speed', title: words.t('study.speed.title'), height: HEIGHT_PX,
     label: words.t('study.speed.label', { least: points[0].users, most: points[points.length - 1].users }),
-    notes: [words.t('study.speed.note')],
+    notes: [words.t('study.speed.note'), kept === undefined ? '' : words.t('study.speed.targets', { count: format.number(kept) })],
     draw: (canvas) => drawSpeed(canvas, context, points, now),
     table: studyTable(words.t('study.speed.caption'), [words.t('field.infer.concurrency'), ...columns, words.t('study.verdict')], points.map(({ users, time, fits }) => ({
       key: String(users), isMarked: users === now,
-      cells: [format.number(users), milliseconds(time.ttft_s), milliseconds(time.tpot_s), format.number(time.throughput_tok_s, 0), words.t(fits ? 'verdict.fits' : 'verdict.no')],
+      cells: [users === now ? format.number(users) : placeButton(context, format.number(users), { 'infer.concurrency': users }), wait(time, 'ttft_s'), wait(time, 'tpot_s'),
+        withRange(words, time, 'throughput_tok_s', (rate) => format.number(rate, rate < 100 ? 1 : 0)), words.t(fits ? 'verdict.fits' : 'verdict.no')],
     }))),
   }];
 }

@@ -2,6 +2,7 @@
 import { gpuRange, phaseName, rowName, worstStage } from '../views/terms.js';
 import { phasesOf } from '../views/ledger.js';
 import { drawBars } from './bars.js';
+import { fallFigures } from './fall.js';
 import { barsHeight, studyTable } from './table.js';
 
 /** @param {import('../types').Context} context @returns {import('./studies.js').Figure[]} */
@@ -11,7 +12,7 @@ export function stepStudy(context) {
   const rows = phasesOf(context).map((phase) => ({ phase, label: phaseName(context, phase), items: stage.items.filter((item) => item.phases.includes(phase)) }));
   const life = (/** @type {import('../types').Item} */ item) => rows.map(({ phase }) => (item.phases.includes(phase) ? format.bytes(item.bytes, 2) : words.t('table.none')));
   const title = words.t('study.step.title', { gpu: gpuRange(context, stage) });
-  return [{
+  return [...fallFigures(context), {
     key: 'step', title, height: barsHeight(rows.length),
     label: words.t('study.step.label', { phase: phaseName(context, stage.peak_phase), peak: format.bytes(stage.peak_bytes) }),
     notes: [words.t('study.step.note')],

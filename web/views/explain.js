@@ -37,6 +37,7 @@ export function explain(context, key) {
     case 'knob': return explainKnob(context, Number(first));
     case 'step': return explainStep(context, first, second);
     case 'other': return explainOther(context);
+    case 'fall': return explainFall(context, first);
     case 'time': return explainTime(context, first) ?? explainFigure(context, kind, first);
     default: return explainFigure(context, kind, first);
   }
@@ -185,6 +186,32 @@ function explainTime({ report, words, format }, name) {
 function sumOf({ format }, saved) {
   const parts = [...saved].sort((a, b) => b.bytes - a.bytes);
   return { symbols: parts.map(({ operator }) => operator).join(' + '), numbers: parts.map(({ bytes }) => format.exact(bytes)).join(' + ') };
+}
+
+/** What is left after a step of the waterfall, and what the step takes. @param {Context} context @param {string} id @returns {Explanation | null} */
+function explainFall(context, id) {
+  const { report, words, format } = context;
+  const rows = report.waterfall?.rows ?? [];
+  const at = rows.findIndex((row) => row.id === id);
+  if (at < 0) return null;
+  const row = rows[at];
+  const index = worstStage(context);
+  const stage = report.memory.stages[index];
+  const items = stage.items.filter((item) => item.id === id && item.phases.length > 0);
+  const share = id === 'target' ? context.value('infer.memory_utilization') : undefined;
+  return {
+    title: words.word(`fall.${id}`, words.word(`item.${id}`, id)),
+    value: format.bytes(row.left_bytes, 2),
+    exact: exactBytes(context, row.left_bytes),
+    meaning: words.word(`fall.${id}.help`, words.word(`item.${id}.help`, '')),
+    symbols: row.bytes === undefined ? undefined : words.t('fall.symbols'),
+    numbers: row.bytes === undefined || at === 0 ? undefined : `${format.exact(rows[at - 1].left_bytes)} − ${format.exact(row.bytes)}`,
+    terms: share === undefined ? undefined : [['', words.t('field.infer.memory_utilization'), String(share)]],
+    parts: items.length > 0 ? items.map((item) => ({ key: rowKey(stage, index, item), label: rowName(context, item), value: format.bytes(item.bytes, 2) })) : undefined,
+    source: ['nominal', 'visible', 'driver'].includes(id) ? report.hardware.source : undefined,
+    path: `waterfall.rows[${at}]`,
+    row,
+  };
 }
 
 /** Figures that stand alone in the report. @param {Context} context @param {string} kind @param {string} name @returns {Explanation | null} */

@@ -76,39 +76,10 @@ function lifeCell({ words }, isAlive, isPeak) {
 
 /** @param {Context} context */
 export function ledgerView(context) {
-  return h('div', {}, metersView(context), curveView(context), fallView(context),
+  return h('div', {}, metersView(context),
     context.report.memory.stages.map((stage, index) => h('div', {
       class: 'scroll', tabindex: '0', role: 'region', 'data-key': `scroll-${index}`, 'aria-label': `${context.words.t('tabs.ledger')} ${gpuRange(context, stage)}`,
     }, stageLedger(context, stage, index))));
-}
-
-/** Latency against throughput. @param {Context} context */
-function curveView({ report, words, format }) {
-  const points = report.time?.curve;
-  if (!points) return null;
-  const names = ['sequences', 'ttft_s', 'tpot_s', 'throughput_tok_s'];
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'data-key': 'scroll-curve', 'aria-label': words.t('curve.caption') },
-    h('table', { class: 'data', 'data-key': 'curve' },
-      h('caption', {}, words.t('curve.caption')),
-      h('thead', {}, h('tr', {}, names.map((name) => h('th', { scope: 'col', class: 'number' }, words.t(`time.${name}`))))),
-      h('tbody', {}, points.map((point, index) => h('tr', { 'data-key': String(index) },
-        names.map((name) => h('td', { class: 'number' }, name in point ? timeText(format, name, point[name]) : words.t('table.none'))))))));
-}
-
-/** From the size in the card's name to what is left for the cache. @param {Context} context */
-function fallView({ report, words, format }) {
-  const fall = report.waterfall;
-  if (!fall) return null;
-  const whole = Math.max(...fall.rows.map((row) => row.left_bytes));
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'data-key': 'scroll-fall', 'aria-label': words.t('fall.caption') },
-    h('table', { class: 'data fall', 'data-key': 'fall' },
-      h('caption', {}, words.t('fall.caption')),
-      h('tbody', {}, fall.rows.map((row) => h('tr', { 'data-item': row.id, 'data-key': row.id },
-        h('th', { scope: 'row' }, words.word(`fall.${row.id}`, words.word(`item.${row.id}`, row.id))),
-        h('td', { class: 'number' }, row.bytes ? format.delta(-row.bytes) : ''),
-        h('td', { class: 'number' }, format.bytes(row.left_bytes, 2)),
-        h('td', { class: 'fall-bar' }, h('span', { style: { width: `${(100 * row.left_bytes / whole).toFixed(2)}%` } }))))),
-      h('tfoot', {}, h('tr', {}, h('td', { colspan: '4' }, words.t('fall.tokens', { tokens: format.number(fall.tokens), sequences: format.number(fall.sequences) }))))));
 }
 
 /** Figures beside the ledger: what tools will print, parameters, cache, time. @param {Context} context */

@@ -37,7 +37,8 @@ function speeds({ report, words, format }) {
   if (!time.decode_tok_s) return null;
   const names = ['ttft_s', 'decode_tok_s', 'tpot_s', 'throughput_tok_s'].filter((name) => name in time);
   return h('dl', { class: 'speeds', 'aria-label': words.t('verdict.speed') }, names.map((name) => h('div', { 'data-key': name },
-    h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`))))));
+    h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`)),
+      h('small', { class: 'range' }, words.t('table.range_of', { low: timeText(format, name, time[`${name}_low`]), high: timeText(format, name, time[`${name}_high`]) }))))));
 }
 
 /** Where nothing was planned. @param {string} text @param {HTMLElement | null} [button] */

@@ -27,6 +27,7 @@ test("100K tokens: the cache follows the KV heads", () => {
   assert.equal(perToken("mha"), 524288);
   assert.equal(perToken("gqa"), 524288 / 4);
   assert.equal(perToken("mqa"), 16384);
+  assert.equal(perToken("mla"), 32 * (512 + 64) * 2);
   assert.equal(perToken("mha-fp8"), 524288 / 2);
   assert.ok(cache("mha") / cache("gqa") > 3.9 && cache("mha") / cache("gqa") < 4.1);
 });
