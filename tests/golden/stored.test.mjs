@@ -41,7 +41,7 @@ test("all that is published packed fits where its makers say", () => {
 
 test("gpt-fast packs the output matrix as well, and leaves the token table whole", () => {
   // github.com/pytorch/ao torchao/_models/llama/benchmark_results.txt, whose sizes leave the table out
-  const fast = (weights, model) => ({ task: "infer", model, hardware: { gpu: "A100 SXM4 80GB", count: 1 }, infer: { engine: "gpt-fast", weights, prompt: 5, output: 200 } });
+  const fast = (format, model) => ({ task: "infer", model, hardware: { gpu: "A100 SXM4 80GB", count: 1 }, infer: { engine: "gpt-fast", weights: format, prompt: 5, output: 200 } });
   const printed = [["int8", "meta-llama/Meta-Llama-3-8B", 7.004], ["int4-g64", "meta-llama/Meta-Llama-3-8B", 3.93], ["bf16", "meta-llama/Meta-Llama-3-8B", 13.979], ["int8", "meta-llama/Llama-2-7b-hf", 6.165]];
   planAll(printed.map(([format, model]) => fast(format, model))).forEach((report, index) => {
     const [format, , gib] = printed[index], table = 2 * report.model.vocab * report.model.hidden;
