@@ -27,7 +27,7 @@ static const gp_engine_speed speeds[ROWS] = {
                    .layer_s = US(28), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
                    .compute_share = 0.3, .prefill_share = 0.52, .attention_share = 0.4, .pass_layer_s = US(80),
                    .stage_s = US(200), .duty = 1, .pass_tokens = 512, .half_accumulate = true,
-                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.4,
                    .rate = {[GP_SPEED_GGUF] = 95}},
     /* One kernel per operation, matrix-vector products that no longer gain above 1.4 TB/s; prompts in micro-batches. */
     [LLAMA_CPP_EARLY] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
@@ -35,7 +35,7 @@ static const gp_engine_speed speeds[ROWS] = {
                    .compute_share = 0.3, .prefill_share = 0.65, .attention_share = 0.053, .pass_layer_s = US(450),
                    .unpack_bytes = 5.2, .stage_s = US(200), .duty = 1, .pass_tokens = 512,
                    .half_accumulate = true, .half_scores = true,
-                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.4,
                    .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 118}},
     /* Builds of 2023, before the scheduler: the same kernels for a token, a prompt launched far more slowly. */
     [LLAMA_CPP_2023] = {.share = 0.90, .expert_share = 0.8, .cache_share = 0.8, .limit_bytes_per_s = 1.4e12,
@@ -43,14 +43,14 @@ static const gp_engine_speed speeds[ROWS] = {
                    .compute_share = 0.3, .prefill_share = 0.80, .attention_share = 0.12, .pass_layer_s = US(1600),
                    .unpack_bytes = 7.1, .stage_s = US(200), .duty = 1, .pass_tokens = 512,
                    .half_accumulate = true, .half_scores = true,
-                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.4,
                    .rate = {[GP_SPEED_GGUF] = 95}, .prefill = {[GP_SPEED_GGUF] = 135}},
     /* On Apple's devices a token's weights are unpacked by the shader cores, which is what limits the smaller of them. */
     [LLAMA_CPP_METAL] = {.share = 0.865, .expert_share = 0.8, .cache_share = 0.8, .unpack_flop = 29,
                    .layer_s = US(132), .expert_layer_s = US(30), .step_s = US(100), .reduce_s = US(20),
                    .compute_share = 0.3, .prefill_share = 0.75, .attention_share = 0.21, .pass_layer_s = US(80),
                    .duty = 1, .pass_tokens = 512,
-                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.6,
+                   .spread_decode = 0.25, .spread_serving = 0.5, .spread_prefill = 0.4,
                    .prefill = {[GP_SPEED_GGUF] = 83}},
     /* PyTorch operator by operator: the host is the limit until models are large, and releases have made it faster. */
     [TRANSFORMERS] = {TRANSFORMERS_DEVICE, .layer_s = US(605),
