@@ -182,7 +182,8 @@ bool gp_recipe_offloads_weights(const gp_job *job) {
 }
 
 /* A text beyond the list is read for what it names: "offload-opt-m", "offload-master" and "offload-gradients" are
- * LLMQ's. DeepSpeed and FSDP update offloaded states on the host, so gradients go there as they are made. */
+ * LLMQ's. DeepSpeed and FSDP update offloaded states on the host, so gradients go there as they are made; Megatron's main
+ * gradients stay in their buffer and are copied from it (core/optimizer/cpu_offloading/hybrid_optimizer.py). */
 static void set_offload(const gp_job *job, gp_recipe *recipe) {
     const char *text = gp_recipe_text(job, GP_FIELD_OFFLOAD);
     int64_t choice = gp_known(job, GP_FIELD_OFFLOAD) ? gp_whole(job, GP_FIELD_OFFLOAD) : 0;
@@ -192,7 +193,8 @@ static void set_offload(const gp_job *job, gp_recipe *recipe) {
                      (free_text && strstr(text, "optim") != NULL);
     recipe->optimizer_on_host = recipe->optimizer_on_host || optimizer;
     recipe->master_on_host = own_step ? strstr(text, "master") != NULL : optimizer;
-    recipe->gradients_on_host = own_step ? strstr(text, "gradients") != NULL : optimizer;
+    bool stay = recipe->framework->main_gradients && !recipe->framework->buckets;
+    recipe->gradients_on_host = own_step ? strstr(text, "gradients") != NULL : optimizer && !stay;
     recipe->weights_on_host = gp_recipe_offloads_weights(job);
     recipe->reads_offload = optimizer || recipe->weights_on_host || recipe->master_on_host || recipe->gradients_on_host;
 }
@@ -266,6 +268,9 @@ static void set_sharding(const gp_job *job, gp_recipe *recipe) {
     bool shards = gp_known(job, GP_FIELD_ZERO) && gp_whole(job, GP_FIELD_ZERO) >= 2;
     bool named = gp_recipe_zero_of(fsdp) >= 2 && !recipe->framework->main_gradients;
     recipe->fsdp = shards && (recipe->framework->fsdp || named);
+    /* What FSDP keeps on the host it also updates there (torch/distributed/fsdp/api.py CPUOffload). */
+    if (recipe->fsdp && recipe->weights_on_host)
+        recipe->optimizer_on_host = recipe->master_on_host = recipe->gradients_on_host = true;
     if (shards) recipe->shard_ranks = shard_ranks_of(job);
     recipe->streams = shards && !graph && recipe->framework->fsdp;
     recipe->copies_gathered = recipe->streams && recipe->framework->separate_ends && strstr(fsdp, "FSDP1") == NULL;

@@ -233,6 +233,28 @@ static void test_adapters_are_of_the_type_of_their_framework_and_their_states_ma
     expect_adapters("\"framework\":\"fsdp\",\"optimizer\":\"paged-adamw8bit\"", 4 + 4, 2.03125);
 }
 
+static void expect_on_device(const char *fields, double weights, double gradients, double master, double optimizer) {
+    fixture *f = job_of("full", "8", fields);
+    gp_stage_ledger ledger = ledger_of(f);
+    const double wanted[] = {weights, gradients, master, optimizer};
+    const gp_item_id ids[] = {GP_ITEM_WEIGHTS, GP_ITEM_GRADIENTS, GP_ITEM_MASTER_WEIGHTS, GP_ITEM_OPTIMIZER};
+    for (int i = 0; i < 4; i++) {
+        double bytes = (double)item_bytes(&ledger, ids[i]), params = (double)f->model.total_params;
+        if (bytes != wanted[i] * params) print_error("%s: item %d, %f\n", fields, i, bytes / params);
+        assert_true(bytes == wanted[i] * params);
+    }
+    fixture_free(f);
+}
+
+static void test_what_is_updated_on_the_host_depends_on_the_framework(void **state) {
+    (void)state;
+    expect_on_device("\"framework\":\"megatron\",\"zero\":1,\"offload\":\"optimizer\"", 2, 4, 0, 0);
+    expect_on_device("\"framework\":\"deepspeed\",\"zero\":1,\"offload\":\"optimizer\"", 2, 0, 0, 0);
+    expect_on_device("\"framework\":\"deepspeed\",\"zero\":3,\"offload\":\"params\"", 0, 0.25, 0.5, 1);
+    expect_on_device("\"framework\":\"fsdp\",\"zero\":3,\"offload\":\"params\"", 0, 0, 0, 0);
+    expect_on_device("\"framework\":\"torchtune\",\"zero\":3,\"fsdp\":\"FULL_SHARD\",\"offload\":\"params\"", 0, 0, 0, 0);
+}
+
 static void test_dropout_in_megatron_keeps_a_mask_of_each_block(void **state) {
     (void)state;
     const char *base = "\"framework\":\"megatron\",\"tp\":2,\"seq_len\":4096,\"recompute\":\"none\"";
@@ -279,6 +301,7 @@ int main(void) {
         cmocka_unit_test(test_buffers_of_data_parallelism),
         cmocka_unit_test(test_adapters_of_litgpt),
         cmocka_unit_test(test_adapters_are_of_the_type_of_their_framework_and_their_states_may_be_on_the_host),
+        cmocka_unit_test(test_what_is_updated_on_the_host_depends_on_the_framework),
         cmocka_unit_test(test_dropout_in_megatron_keeps_a_mask_of_each_block),
         cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
         cmocka_unit_test(test_a_step_within_backward_keeps_one_gradient),
