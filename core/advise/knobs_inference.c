@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "layout/cache.h"
@@ -87,12 +88,25 @@ static bool context_parallel(gp_draft *draft) {
     return gp_draft_whole(draft, GP_FIELD_DCP, most);
 }
 
-static double layer_expert_bytes(const gp_plan *plan, int64_t index) {
+/* Experts of an average layer that has some: their bytes, the layers before the first of them, and how many layers there are
+ * for each. */
+typedef struct { double bytes, before, stride; } expert_layers;
+
+static expert_layers expert_layers_of(const gp_plan *plan) {
+    const gp_model *model = &plan->model;
     const gp_recipe *recipe = &plan->layout.recipe;
-    const gp_layer *layer = gp_model_layer(&plan->model, index);
-    if (recipe->mix < 0 || layer->linear_params == 0) return (double)layer->expert_params * recipe->linear_bits / 8;
-    double bytes = (double)gp_recipe_file_layers(&plan->model, recipe, index, 1);
-    return bytes * (double)layer->expert_params / (double)layer->linear_params;
+    double layers = (double)model->shape.layers, some = 0, experts = 0, matrices = 0;
+    int64_t before = 0, looked = model->shape.layers < GP_MAPPED_LAYERS ? model->shape.layers : GP_MAPPED_LAYERS;
+    while (before < looked && gp_model_layer(model, before)->expert_params == 0) before++;
+    for (int i = 0; i < model->kind_count; i++) {
+        double of_kind = (double)model->kind_layers[i];
+        if (model->kinds[i].expert_params > 0) some += of_kind;
+        experts += of_kind * (double)model->kinds[i].expert_params;
+        matrices += of_kind * (double)model->kinds[i].linear_params;
+    }
+    double bytes = experts * recipe->linear_bits / 8;
+    if (recipe->mix >= 0) bytes = (double)gp_recipe_file_layers(model, recipe, 0, model->shape.layers) * experts / matrices;
+    return (expert_layers){bytes / some, (double)before, (layers - (double)before) / some};
 }
 
 static bool keeps_experts_apart(const gp_plan *plan) {
@@ -109,25 +123,29 @@ static bool set_host_experts(gp_draft *draft, int64_t layers) {
     return true;
 }
 
-/* As few as make room for the rest. Of several devices the first layers are on the first, so all go. */
+/* As few as make room for the rest, and one, since layers differ. Of several devices the first layers are on the first, so
+ * all go. */
 static bool experts_on_host(gp_draft *draft) {
     const gp_plan *plan = draft->plan;
     int64_t layers = plan->model.shape.layers, held = plan->layout.recipe.host_expert_layers;
     if (!keeps_experts_apart(plan) || plan->verdict == GP_FITS) return false;
-    double over = (double)plan->peak.high_bytes - (double)plan->device.usable_bytes;
     if (plan->layout.pp > 1) return set_host_experts(draft, layers);
-    while (held < layers && over > 0) over -= layer_expert_bytes(plan, held++);
-    return set_host_experts(draft, held);
+    const expert_layers of = expert_layers_of(plan);
+    double over = (double)plan->peak.high_bytes - (double)plan->device.usable_bytes;
+    double wanted = fmax((double)held, of.before) + (ceil(over / of.bytes) + 1) * of.stride;
+    return set_host_experts(draft, wanted < (double)layers ? (int64_t)wanted : layers);
 }
 
-/* As many as the room holds. */
+/* As many as the room holds, but for one. */
 static bool experts_on_device(gp_draft *draft) {
     const gp_plan *plan = draft->plan;
-    int64_t held = plan->layout.recipe.host_expert_layers;
-    if (!keeps_experts_apart(plan) || plan->layout.pp > 1) return false;
+    double held = (double)plan->layout.recipe.host_expert_layers;
+    if (!keeps_experts_apart(plan) || plan->layout.pp > 1 || !(held > 0)) return false;
+    const expert_layers of = expert_layers_of(plan);
     double room = (double)plan->device.usable_bytes - (double)plan->peak.high_bytes;
-    while (held > 0 && room >= layer_expert_bytes(plan, held - 1)) room -= layer_expert_bytes(plan, --held);
-    return set_host_experts(draft, held);
+    double more = floor(room / of.bytes) - 1, left = held - more * of.stride;
+    if (more < 1) return false;
+    return set_host_experts(draft, left > of.before ? (int64_t)ceil(left) : 0);
 }
 
 static const gp_knob_row rows[] = {

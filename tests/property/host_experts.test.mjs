@@ -24,7 +24,7 @@ test("a model of experts that does not fit is told how many layers' experts to l
   assert.deepEqual([plain.verdict, down.verdict_after, ik.verdict, up.verdict_after], ["no", "fits", "fits", "fits"]);
   assert.deepEqual([down.from, up.from], [{ "infer.host_expert_layers": 0 }, { "infer.host_expert_layers": 94 }]);
   const few = down.set["infer.host_expert_layers"];
-  const [after, fewer] = planAll([few, few - 2].map((host_expert_layers) => job("llama.cpp", { ...infer, host_expert_layers }, gpu, model)));
+  const [after, fewer] = planAll([few, few - 3].map((host_expert_layers) => job("llama.cpp", { ...infer, host_expert_layers }, gpu, model)));
   assert.deepEqual([after.verdict, fewer.verdict], ["fits", "no"]);
-  assert.ok(up.peak_bytes_after > 0.9 * ik.memory.usable_bytes && after.memory.peak_bytes === down.peak_bytes_after);
+  assert.ok(up.peak_bytes_after > 0.85 * ik.memory.usable_bytes && after.memory.peak_bytes === down.peak_bytes_after);
 });
