@@ -95,7 +95,7 @@ static void clear(gp_stage_ledger *ledger) {
     ledger->below = ledger->above = 0;
     ledger->peak_phase = GP_PHASE_LOAD;
     ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
-    ledger->host_bytes = ledger->saved_bytes = 0;
+    ledger->host_bytes = ledger->host_cache_bytes = ledger->saved_bytes = 0;
     for (int op = 0; op <= GP_OP_COUNT; op++) ledger->saved_by[op] = 0;
 }
 

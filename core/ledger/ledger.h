@@ -40,6 +40,7 @@ typedef struct {
     double below, above;                      /* of the range: shares of the peak, beside the spread of its items */
     uint64_t peak_bytes, low_bytes, high_bytes;
     uint64_t host_bytes;                      /* host memory for one GPU of this stage (offload) */
+    uint64_t host_cache_bytes;                /* host memory for the cache of its layers that are not on the GPU (llama.cpp) */
     uint64_t saved_bytes;                     /* kept by forward for backward, logits included */
     uint64_t saved_by[GP_OP_COUNT + 1];       /* by operator where the step is replayed, all 0 elsewhere */
 } gp_stage_ledger;

@@ -177,46 +177,63 @@ static void add_ik_weights(const gp_model *model, const gp_layout *layout, const
         gp_ledger_append(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_routers_amount(routers, router_bits - bits), spread_weights);
 }
 
+/* The cache of layers that are not sent lies in host memory, where they are computed. */
+typedef struct {
+    const gp_recipe *recipe;
+    const context_options *options;
+    bool on_host;
+} cache_place;
+
+static void keep_cache(const cache_place *at, gp_amount amount, gp_stage_ledger *ledger) {
+    if (at->on_host)
+        ledger->host_cache_bytes = gp_add(ledger->host_cache_bytes, amount.bytes);
+    else
+        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
+}
+
 /* Compressed entries and the keys of their indexer, which has the type of the cache here. Returns the cells of both. */
-static double add_entries(const gp_cache_group *group, const gp_recipe *recipe, const context_options *options,
-                          gp_stage_ledger *ledger) {
+static double add_entries(const gp_cache_group *group, const cache_place *at, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = at->recipe;
+    const context_options *options = at->options;
     double block = padding * (double)group->stride, cells = ceil(options->cells / block) * padding;
     gp_cache_group index = *group;
     index.elements = group->index;
     index.rotary = 0;
     gp_amount entries = gp_kv_cache_amount(group, options->sequences, options->cells, block, recipe->kv_bits);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, entries, spread_cache);
+    keep_cache(at, entries, ledger);
     if (index.elements == 0) return cells;
     gp_amount keys = gp_kv_cache_amount(&index, options->sequences, options->cells, block, recipe->kv_bits);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, keys, spread_cache);
+    keep_cache(at, keys, ledger);
     return 2 * cells;
 }
 
 /* The last tokens of compressed layers and one micro-batch, for each sequence whatever the streams. Returns the cells. */
-static double add_recent(const gp_cache_group *group, const gp_recipe *recipe, const context_options *options,
-                         gp_stage_ledger *ledger) {
+static double add_recent(const gp_cache_group *group, const cache_place *at, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = at->recipe;
+    const context_options *options = at->options;
     gp_cache_group recent = *group;
     double cells = options->cells;
     if (!options->whole_windows)
         cells = ceil(fmin(cells, (double)group->window + options->ubatch) / padding) * padding;
     recent.window = (int64_t)cells;
     gp_amount amount = gp_kv_cache_amount(&recent, options->sequences, options->cells, padding, recipe->kv_bits);
-    gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
+    keep_cache(at, amount, ledger);
     return cells;
 }
 
 /* Appends the caches; returns the cells that the masks cover. */
-static double add_caches(const gp_cache *cache, const gp_recipe *recipe, const context_options *options,
-                         gp_stage_ledger *ledger) {
+static double add_caches(const gp_cache *cache, const cache_place *at, gp_stage_ledger *ledger) {
+    const gp_recipe *recipe = at->recipe;
+    const context_options *options = at->options;
     double full = 0, windowed = 0;
     for (int i = 0; i < cache->count; i++) {
         gp_cache_group group = cache->groups[i];
         if (group.stride > 1) {
-            full = fmax(full, add_entries(&group, recipe, options, ledger));
+            full = fmax(full, add_entries(&group, at, ledger));
             continue;
         }
         if (group.recent) {
-            windowed = add_recent(&group, recipe, options, ledger);
+            windowed = add_recent(&group, at, ledger);
             continue;
         }
         bool limited = group.window > 0 && !recipe->ignores_windows && !options->whole_windows;
@@ -227,7 +244,7 @@ static double add_caches(const gp_cache *cache, const gp_recipe *recipe, const c
             full = cells;
         group.window = limited ? (int64_t)cells : 0;
         gp_amount amount = gp_kv_cache_amount(&group, options->streams, options->cells, padding, recipe->kv_bits);
-        gp_ledger_append(ledger, GP_ITEM_KV_CACHE, SERVING, amount, spread_cache);
+        keep_cache(at, amount, ledger);
     }
     return full + windowed;
 }
@@ -349,9 +366,15 @@ void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *
     context_options options = options_of(job, layout);
     gp_cache cache;
     gp_cache_of(model, 1, sent.first, sent.count, &cache);
-    double masked = add_caches(&cache, recipe, &options, ledger);
+    cache_place at = {recipe, &options, false};
+    double masked = add_caches(&cache, &at, ledger);
     if (gp_cache_has_states(&cache))
         gp_ledger_append(ledger, GP_ITEM_RECURRENT_STATE, SERVING,
                          gp_recurrent_state_amount(&cache, options.sequences, 1, 4, 4), spread_cache);
     add_workspace(job, model, layout, &options, &sent, masked, ledger);
+    int64_t before = gp_first_layer(model, layout, ledger->share.index);
+    if (recipe->on_host || sent.first <= before) return;
+    gp_cache_of(model, 1, before, sent.first - before, &cache);
+    at.on_host = true;
+    add_caches(&cache, &at, ledger);
 }

@@ -21,8 +21,9 @@ static bool has_windows(const gp_plan *plan) {
 
 /* Cache of one token on one GPU of a stage; where layers forget, that of an average token of the job's sequences. */
 static double token_share(const gp_plan *plan, const gp_stage_ledger *stage) {
-    double all = token_bytes(plan, &stage->share, true);
-    if (!has_windows(plan)) return all;
+    double all = token_bytes(plan, &stage->share, true), host = (double)stage->host_cache_bytes;
+    double device = (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE);
+    if (!has_windows(plan)) return host > 0 ? all * device / (device + host) : all;
     double tokens = (double)plan->layout.sequences * (double)plan->layout.context;
     return (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) / tokens;
 }
@@ -35,7 +36,8 @@ uint64_t gp_figures_cache(const gp_plan *plan) {
         const gp_stage_ledger *stage = &plan->stages[i];
         double one = token_bytes(plan, &stage->share, true);
         double ranks = one > 0 ? token_bytes(plan, &stage->share, false) / one : 0;
-        bytes += (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) * ranks;
+        double held = (double)gp_plan_item_bytes(stage, GP_ITEM_KV_CACHE, GP_PHASE_DECODE) + (double)stage->host_cache_bytes;
+        bytes += held * ranks;
     }
     double sequences = (double)gp_whole(&plan->job, GP_FIELD_CONCURRENCY);
     return gp_bytes_from_double(bytes * sequences / (double)plan->layout.sequences);

@@ -160,7 +160,7 @@ uint64_t gp_plan_host_bytes(const gp_plan *plan) {
     const gp_layout *layout = &plan->layout;
     uint64_t most = 0, sum = 0;
     for (int64_t i = 0; i < plan->stage_count; i++) {
-        uint64_t bytes = plan->stages[i].host_bytes;
+        uint64_t bytes = gp_add(plan->stages[i].host_bytes, plan->stages[i].host_cache_bytes);
         if (bytes > most) most = bytes;
         sum = gp_add(sum, gp_mul(bytes, (uint64_t)plan->stages[i].share.gpus));
     }
@@ -195,7 +195,8 @@ static bool is_exact(const gp_plan *plan) {
     if (plan->peak.high_bytes > GP_EXACT_MAX || plan->model.total_params > GP_EXACT_MAX) return false;
     for (int64_t i = 0; i < plan->stage_count; i++) {
         const gp_stage_ledger *stage = &plan->stages[i];
-        if (gp_mul(stage->host_bytes, (uint64_t)plan->layout.per_node) > GP_EXACT_MAX) return false;
+        uint64_t host = gp_add(stage->host_bytes, stage->host_cache_bytes);
+        if (gp_mul(host, (uint64_t)plan->layout.per_node) > GP_EXACT_MAX) return false;
         if (stage->saved_bytes > GP_EXACT_MAX) return false;
         for (int row = 0; row < stage->count; row++)
             if (stage->allocations[row].amount.bytes > GP_EXACT_MAX) return false;

@@ -140,13 +140,20 @@ static void write_parallel(gp_writer *writer, const gp_plan *plan) {
     gp_write_close(writer, '}');
 }
 
+/* False where every layer's cache lies in host memory, for which there is no pool. */
+static bool is_on_device(const gp_plan *plan) {
+    for (int64_t i = 0; i < plan->stage_count; i++)
+        if (plan->stages[i].host_cache_bytes == 0 || gp_plan_item_bytes(&plan->stages[i], GP_ITEM_KV_CACHE, GP_PHASE_DECODE) > 0) return true;
+    return false;
+}
+
 static void write_cache(gp_writer *writer, const gp_plan *plan) {
     const gp_kv_figures *kv = &plan->kv;
     gp_write_open(writer, "kv", '{');
     gp_write_bytes(writer, "bytes_per_token", kv->bytes_per_token);
     gp_write_bytes(writer, "bytes", kv->bytes);
     if (gp_device_is_measured(&plan->device)) {
-        bool caches = kv->bytes_per_token > 0;
+        bool caches = kv->bytes_per_token > 0 && is_on_device(plan);
         if (caches) gp_write_bytes(writer, "max_tokens", kv->max_tokens);
         gp_write_bytes(writer, "max_context", kv->max_context);
         gp_write_bytes(writer, "max_concurrency", kv->max_concurrency);

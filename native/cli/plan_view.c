@@ -185,7 +185,8 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     solved_row(&table, view, report);
     const cJSON *kv = gp_json_at(report, "kv");
     figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
-    if (gp_json_has(kv, "max_concurrency")) {
+    const bool on_host = gp_json_number(kv, "bytes_per_token") > 0 && !gp_json_has(kv, "max_tokens"); /* no device bounds it */
+    if (gp_json_has(kv, "max_concurrency") && !on_host) {
         const char *words = gp_json_has(kv, "max_tokens") ? "cli.plan.kv_room" : "cli.plan.state_room";
         figures_row(&table, view, "cli.plan.room", words, kv);
     }
@@ -193,7 +194,8 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     const cJSON *weights = gp_json_at(memory, "weights");
     bool spread = gp_json_number(report, "parallel.tp") * gp_json_number(report, "parallel.pp") > 1;
     if ((spread && weights != NULL) || gp_json_has(weights, "host_bytes")) {
-        const char *words = gp_json_has(weights, "host_bytes") ? "cli.plan.weights_on_host" : "cli.plan.weights";
+        const bool is_split = gp_json_has(weights, "device_bytes");
+        const char *words = !gp_json_has(weights, "host_bytes") ? "cli.plan.weights" : is_split ? "cli.plan.weights_on_host" : "cli.plan.weights_host_only";
         figures_row(&table, view, "item.weights", words, weights);
     }
     if (gp_json_has(memory, "host_bytes")) {

@@ -104,3 +104,15 @@ test("a step tells how many experts it uses, what its layers take at least, and 
   assert.equal(two.why.floor_s.terms.layers, 32);
   for (const time of [one, eight, dense, two]) assert.ok(time.floor_s > 0 && time.floor_s <= time.why.step_s.terms.latency_s);
 });
+
+test("the cache of layers that llama.cpp leaves to the host lies there, and the rest has the room", () => {
+  const at = (gpu_layers) => ({ task: "infer", model: "llama-3.1-8b", hardware: { gpu: "RTX 4090" }, infer: { engine: "llama.cpp", weights: "gguf:Q4_K_M", context: 8192, gpu_layers } });
+  const [none, some, all] = planAll([0, 8, 33].map(at));
+  const token = 2 * 32 * 8 * 128 * 2, item = ({ memory }) => memory.stages[0].items.filter(({ id }) => id === "kv_cache").reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const report of [none, some, all]) assert.equal(report.kv.bytes, 8192 * token);
+  assert.deepEqual([none, some, all].map(item), [0, 8192 * token / 4, 8192 * token]);
+  assert.equal(none.memory.host_bytes - none.memory.weights.host_bytes, 8192 * token);
+  assert.equal(some.memory.host_bytes - some.memory.weights.host_bytes, 8192 * token * 3 / 4);
+  assert.deepEqual([none.kv.max_tokens, none.kv.pool_bytes, none.memory.weights.device_bytes], [undefined, undefined, undefined]);
+  assert.ok(Math.abs(some.kv.max_tokens - some.kv.pool_bytes / (token / 4)) <= 1);
+});
