@@ -1,15 +1,23 @@
 #include "report/report.h"
 
+/* Over the GPUs of a copy of the model, whose peaks come one after the other: some tables print that sum. */
+static uint64_t sum_of_allocated(const gp_plan *plan) {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < plan->stage_count; i++)
+        sum = gp_add(sum, gp_mul(gp_ledger_allocated(&plan->stages[i]), (uint64_t)plan->layout.tp));
+    return sum;
+}
+
 /* What torch's counters and nvidia-smi would show of the worst GPU. */
-static void write_meters(gp_writer *writer, const gp_stage_ledger *stage) {
-    uint64_t allocated = 0;
-    for (int phase = 0; phase < GP_PHASE_COUNT; phase++)
-        if (stage->phase_allocated[phase] > allocated) allocated = stage->phase_allocated[phase];
+static void write_meters(gp_writer *writer, const gp_plan *plan, const gp_stage_ledger *stage) {
+    uint64_t allocated = gp_ledger_allocated(stage);
     uint64_t gaps = gp_plan_item_bytes(stage, GP_ITEM_FRAGMENTATION, stage->peak_phase);
     gp_write_open(writer, "meters", '{');
     gp_write_bytes(writer, "allocated_bytes", allocated);
     gp_write_bytes(writer, "reserved_bytes", gp_add(allocated, gaps));
     gp_write_bytes(writer, "device_bytes", stage->peak_bytes);
+    bool several = !gp_is_training(&plan->job) && plan->layout.tp * plan->layout.pp > 1;
+    if (several) gp_write_bytes(writer, "sum_allocated_bytes", sum_of_allocated(plan));
     gp_write_close(writer, '}');
 }
 
@@ -159,7 +167,7 @@ void gp_report_memory(gp_writer *writer, const gp_plan *plan, gp_detail detail) 
     gp_write_bytes(writer, "high_bytes", plan->peak.high_bytes);
     gp_write_known(writer, "capacity_bytes", (double)plan->device.capacity_bytes);
     if (gp_device_is_measured(&plan->device)) gp_write_bytes(writer, "usable_bytes", plan->device.usable_bytes);
-    write_meters(writer, worst);
+    write_meters(writer, plan, worst);
     gp_write_known(writer, "host_bytes", (double)gp_plan_host_bytes(plan));
     if (!gp_is_training(&plan->job)) write_weights(writer, plan);
     if (gp_is_training(&plan->job)) gp_write_bytes(writer, "saved_bytes", worst->saved_bytes);

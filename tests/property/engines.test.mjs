@@ -26,3 +26,18 @@ test("eager attention of transformers keeps its scores, whose square DeepSeek's 
     assert.ok(open[index].memory.high_bytes >= 0.97 * peak, "without a release the range reaches up to eager attention");
   }
 });
+
+test("a sum over the GPUs of a copy is told where tables print one", () => {
+  // Qwen2 and Qwen2.5 speed benchmarks on two A100 80GB (qwen.readthedocs.io): sums of torch's peaks
+  const rows = [["Qwen/Qwen2-57B-A14B", "bf16", "transformers 4.38.2", 6144, 117.81], ["Qwen/Qwen2-57B-A14B", "bf16", "transformers 4.38.2", 14336, 128.17],
+    ["Qwen/Qwen2.5-72B", "awq", "transformers 4.46.0", 30720, 61.64], ["Qwen/Qwen2.5-72B", "gptq4", "transformers 4.46.0", 30720, 62.57]];
+  const reports = planAll(rows.map(([model, weights, engine_version, prompt]) => job("transformers",
+    { weights, engine_version, prompt, output: 2048 }, { gpu: "A100 SXM4 80GB", count: 2 }, model)));
+  for (const [index, { memory: { meters } }] of reports.entries()) {
+    const sum = meters.sum_allocated_bytes / GIB;
+    assert.ok(Math.abs(sum / rows[index][4] - 1) < 0.02, `${rows[index]}: ${sum}`);
+    assert.ok(meters.sum_allocated_bytes <= 2 * meters.allocated_bytes);
+  }
+  const [one] = planAll([job("transformers")]);
+  assert.equal(one.memory.meters.sum_allocated_bytes, undefined);
+});
