@@ -1,5 +1,6 @@
 #include "layout/recipe.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "formats/format.h"
@@ -90,15 +91,28 @@ gp_engine_kind gp_engine_of(const gp_job *job) {
     }
 }
 
+static int vllm_release(const gp_job *job) {
+    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
+    return vllm ? minor_version(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION), "0.") : -1;
+}
+
+static int engine_release(const gp_job *job) {
+    bool transformers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS);
+    const char *version = gp_recipe_text(job, GP_FIELD_ENGINE_VERSION);
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG)) return minor_version(version, "0.");
+    return transformers ? transformers_release(version) : vllm_release(job);
+}
+
 /* Engines that go by a share of memory, with the defaults of their own options: gpu_memory_utilization (vllm/config),
- * mem_fraction_static (sglang/srt/server_args.py, single GPU), free_gpu_memory_fraction (tensorrt_llm KvCacheConfig),
- * cache_max_entry_count (lmdeploy/messages.py). TGI's cuda_memory_fraction is 1 (launcher/src/main.rs). */
+ * mem_fraction_static (sglang/srt/server_args.py until release 0.4), free_gpu_memory_fraction (tensorrt_llm KvCacheConfig),
+ * cache_max_entry_count (lmdeploy/messages.py), cuda_memory_fraction (TGI, launcher/src/main.rs), of which TGI takes nine
+ * tenths (TGI_WIGGLE_ROOM, server/text_generation_server/models/globals.py). */
 static const struct {
     int64_t engine; /* choice of infer.engine */
     double share;
     bool of_rest;   /* of what is free after loading */
 } shares[] = {{GP_CHOICE_ENGINE_VLLM, 0.9, false}, {GP_CHOICE_ENGINE_SGLANG, 0.88, false},
-            {GP_CHOICE_ENGINE_TENSORRT_LLM, 0.9, true}, {GP_CHOICE_ENGINE_TGI, 0, false},
+            {GP_CHOICE_ENGINE_TENSORRT_LLM, 0.9, true}, {GP_CHOICE_ENGINE_TGI, 1, false},
             {GP_CHOICE_ENGINE_LMDEPLOY, 0.8, true}};
 enum { SHARE_COUNT = sizeof shares / sizeof shares[0] };
 
@@ -111,9 +125,47 @@ static int share_row(const gp_job *job) {
 
 bool gp_engine_takes_share(const gp_job *job) { return share_row(job) < SHARE_COUNT; }
 
+static double device_bytes(const gp_job *job) {
+    const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
+    if (job->gpu.memory_gib > 0) return job->gpu.memory_gib * (double)GP_GIB;
+    return row == NULL ? 0 : row->memory_bytes > 0 ? (double)row->memory_bytes : row->memory_gb_nominal * (double)GP_GIB;
+}
+
+static double degree_of(const gp_job *job, gp_field field) { return gp_known(job, field) ? (double)gp_whole(job, field) : 1; }
+
+/* SGLang by the size of the device (server_args.py, _handle_gpu_memory_settings): tokens of a pass, sequences of its graphs. */
+static const struct {
+    double below_gib, pass_tokens, graphs, graphs_of_four; /* the last: from tensor parallel 4 on */
+} sglang_sizes[] = {{20, 2048, 8, 8}, {35, 2048, 24, 80}, {60, 4096, 32, 160}, {90, 8192, 256, 512}, {160, 8192, 256, 512},
+                    {0, 16384, 512, 512}};
+enum { SGLANG_SIZES = sizeof sglang_sizes / sizeof sglang_sizes[0] };
+
+static int sglang_size(const gp_job *job) {
+    double gib = device_bytes(job) / (double)GP_GIB;
+    int size = 0;
+    while (size < SGLANG_SIZES - 1 && gib >= sglang_sizes[size].below_gib) size++;
+    return size;
+}
+
+/* Since 0.5 SGLang sets aside what it expects a pass, its graphs and many GPUs to take, 10 GiB at least of large devices. */
+static double sglang_share(const gp_job *job) {
+    const double meta = 512, each_token = 1.5, each_graph = 2, eight_gpus = 1024, large_mib = 60 * 1024, least = 10 * 1024, four = 4;
+    double mib = device_bytes(job) / (double)GP_MIB, tp = degree_of(job, GP_FIELD_INFER_TP);
+    int release = engine_release(job), size = sglang_size(job);
+    if (!(mib > 0) || (release >= 0 && release < 5)) return shares[share_row(job)].share;
+    double tokens = gp_known(job, GP_FIELD_MAX_BATCHED_TOKENS) ? degree_of(job, GP_FIELD_MAX_BATCHED_TOKENS) : sglang_sizes[size].pass_tokens;
+    double aside = meta + each_token * (tokens > 2048 ? tokens : 2048);
+    aside += each_graph * (tp < four ? sglang_sizes[size].graphs : sglang_sizes[size].graphs_of_four);
+    aside += tp * degree_of(job, GP_FIELD_INFER_PP) / 8 * eight_gpus;
+    if (mib > large_mib && aside < least) aside = least;
+    double share = floor((mib - aside) / mib * 1000 + 0.5) / 1000;
+    return share > 0.01 ? share : 0.01;
+}
+
 double gp_engine_share(const gp_job *job) {
     int row = share_row(job);
-    return row < SHARE_COUNT ? shares[row].share : 0;
+    if (row >= SHARE_COUNT) return 0;
+    return shares[row].engine == GP_CHOICE_ENGINE_SGLANG ? sglang_share(job) : shares[row].share;
 }
 
 bool gp_engine_shares_rest(const gp_job *job) {
@@ -121,14 +173,10 @@ bool gp_engine_shares_rest(const gp_job *job) {
     return row < SHARE_COUNT && shares[row].of_rest;
 }
 
-static int vllm_release(const gp_job *job) {
-    bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
-    return vllm ? minor_version(gp_recipe_text(job, GP_FIELD_ENGINE_VERSION), "0.") : -1;
-}
-
 gp_beside_share gp_engine_beside_share(const gp_job *job) {
     const double mib = (double)GP_MIB, counted_mib = 130;
     const int counts_context = 7, counts_graphs = 21;
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TGI)) return (gp_beside_share){0, GP_GRAPH_MIB * mib};
     if (!gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) return (gp_beside_share){0, 0};
     int release = vllm_release(job);
     bool known = release >= 0;
@@ -139,7 +187,8 @@ gp_beside_share gp_engine_beside_share(const gp_job *job) {
 /* What vLLM prepares for when it is not told (vllm/engine/arg_utils.py): 1024 sequences and 8192 tokens a pass on
  * devices with 70 GiB or more other than the A100, else 256 and 2048. Before release 0.8: 256 sequences, and a whole
  * context at once up to 32768 tokens. Release 0.8 did not run the sampler when it measured its peak. TensorRT-LLM
- * prepares 8192 tokens (tensorrt_llm/llmapi: max_num_tokens) and keeps the cache in blocks of 32. */
+ * prepares 8192 tokens (tensorrt_llm/llmapi: max_num_tokens) and keeps the cache in blocks of 32, LMDeploy as many in blocks
+ * of 64 (lmdeploy/messages.py: max_prefill_token_num, cache_block_seq_len), SGLang token by token (page_size). */
 static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
     const double large_bytes = 70.0 * (double)GP_GIB, whole_context = 32768, chunk = 2048;
     const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
@@ -147,13 +196,15 @@ static void set_engine_limits(const gp_job *job, gp_recipe *recipe) {
     int release = vllm_release(job);
     bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM), old = release >= 0 && release < 8;
     bool tensorrt = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM);
-    double bytes = job->gpu.memory_gib * (double)GP_GIB;
-    if (!(bytes > 0) && row != NULL) bytes = (double)row->memory_bytes;
-    recipe->block = tensorrt ? 32 : 16;
+    double bytes = device_bytes(job);
+    bool sglang = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG);
+    bool lmdeploy = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LMDEPLOY);
+    recipe->block = tensorrt ? 32 : sglang ? 1 : lmdeploy ? 64 : 16;
     bool large = !old && bytes >= large_bytes && (row == NULL || strstr(row->name, "A100") == NULL);
     double context = gp_known(job, GP_FIELD_CONTEXT) ? (double)gp_whole(job, GP_FIELD_CONTEXT) : 0;
     double whole = context < whole_context ? context : whole_context;
-    recipe->batched_tokens = large || tensorrt ? 8192 : old && whole > chunk ? whole : chunk;
+    recipe->batched_tokens = large || tensorrt || lmdeploy ? 8192 : old && whole > chunk ? whole : chunk;
+    if (sglang) recipe->batched_tokens = sglang_sizes[sglang_size(job)].pass_tokens;
     recipe->prepared_sequences = large && vllm ? 1024 : 256;
     if (gp_known(job, GP_FIELD_MAX_BATCHED_TOKENS))
         recipe->batched_tokens = (double)gp_whole(job, GP_FIELD_MAX_BATCHED_TOKENS);
@@ -268,13 +319,6 @@ uint64_t gp_recipe_file_layers(const gp_model *model, const gp_recipe *recipe, i
     uint64_t bytes = gp_quantize_layers(model, recipe->mix, first, count);
     if (recipe->mix_layers == 0) return bytes;
     return gp_bytes_from_double((double)bytes * ((double)recipe->file_layers / (double)recipe->mix_layers));
-}
-
-static int engine_release(const gp_job *job) {
-    bool transformers = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TRANSFORMERS);
-    const char *version = gp_recipe_text(job, GP_FIELD_ENGINE_VERSION);
-    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG)) return minor_version(version, "0.");
-    return transformers ? transformers_release(version) : vllm_release(job);
 }
 
 /* Types of ik_llama.cpp's own: those repacked in rows of four or eight, which are for its products on the host, and its

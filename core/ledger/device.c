@@ -5,7 +5,8 @@
 /* What the driver shows of a card is not all a process can have: driver and firmware keep 0.4 GiB and more (total memory as
  * torch sees it: T4 14.56 of 15, A10G 22.07 of 22.49, RTX 3090 23.58 of 24, A100 40GB 39.4 to 39.6 of 40, H100 79.2 of
  * 79.65, H200 139.8 of 140.4 GiB; github.com/vllm-project/vllm start-up logs), and up to 1 % of an A100 80GB (79.15 of 80).
- * macOS lets a GPU hold three quarters of the memory (Metal's recommendedMaxWorkingSetSize). */
+ * macOS lets a GPU hold two thirds of up to 32 GB and three quarters of more (Metal's recommendedMaxWorkingSetSize, which
+ * llama.cpp prints: 10922 MiB of 16 GB, 16384 of 24, 21845 of 32, 27648 of 36, 49152 of 64). */
 static uint64_t held_by_driver(uint64_t capacity) {
     const uint64_t least = 430 * GP_MIB;
     uint64_t share = gp_div_ceil(capacity, 180);
@@ -89,7 +90,8 @@ void gp_device_check_like(const gp_job *job, gp_diagnostics *diagnostics) {
 uint64_t gp_device_free_bytes(const gp_device *device) {
     uint64_t capacity = device->capacity_bytes;
     bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;
-    return gp_sub_or_zero(capacity, unified ? capacity / 4 : held_by_driver(capacity));
+    uint64_t by_macos = capacity > 32 * GP_GIB ? capacity / 4 : capacity / 3;
+    return gp_sub_or_zero(capacity, unified ? by_macos : held_by_driver(capacity));
 }
 
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics) {
@@ -109,13 +111,19 @@ bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagno
 }
 
 /* Engines without a share take what they need; a share of what is free after loading limits the cache alone. */
-void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device) {
+void gp_device_limit(const gp_job *job, const gp_model *model, gp_device *device) {
+    const double of_tgi = 0.9;
     bool shared = !gp_is_training(job) && gp_engine_takes_share(job) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
     if (!shared || gp_engine_shares_rest(job)) return;
     if (device->is_host || !gp_device_is_measured(device)) return;
     if (gp_is_choice(job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_TEXTBOOK)) return;
     gp_beside_share beside = gp_engine_beside_share(job);
-    double bytes = gp_real(job, GP_FIELD_MEMORY_UTILIZATION) * (double)device->usable_bytes;
-    bytes += beside.device + beside.layer * (double)layers;
-    if (bytes < (double)device->usable_bytes) device->usable_bytes = (uint64_t)bytes;
+    double share = gp_real(job, GP_FIELD_MEMORY_UTILIZATION), all = (double)device->usable_bytes, bytes = share * all;
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TGI)) bytes *= of_tgi;
+    bytes += beside.device + beside.layer * (double)(model == NULL ? 0 : model->shape.layers);
+    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG) && model != NULL) {
+        gp_outside_share outside = gp_ledger_outside_share(job, model);
+        bytes += (1 - share) * outside.before + outside.working;
+    }
+    if (bytes < all) device->usable_bytes = (uint64_t)bytes;
 }

@@ -65,8 +65,13 @@ void gp_device_check_like(const gp_job *job, gp_diagnostics *diagnostics);
 /* What driver and firmware leave of the device, whatever share of it a job may use. */
 uint64_t gp_device_free_bytes(const gp_device *device);
 /* Limits usable_bytes to the share of the device that the job's engine takes (infer.memory_utilization), where it goes
- * by one, and what it holds beside that share for a model of so many layers. */
-void gp_device_limit(const gp_job *job, int64_t layers, gp_device *device);
+ * by one, and what it holds beside that share for a model (NULL: none is known). */
+void gp_device_limit(const gp_job *job, const gp_model *model, gp_device *device);
+
+/* What SGLang's share does not hold on a GPU: what is taken before it looks at the free memory, and what its passes and graphs
+ * take of what it sets aside. */
+typedef struct { double before, working; } gp_outside_share;
+gp_outside_share gp_ledger_outside_share(const gp_job *job, const gp_model *model);
 
 /* Builds the ledger of one stage for a job whose fields are all known. Chooses textbook or detailed by the job's
  * `ledger`, and training or inference by its task. Never fails: overflow saturates (gp_overflowed(peak_bytes)). */

@@ -69,7 +69,8 @@ static gp_amount weights_of(const gp_model *model, const gp_layout *layout, cons
 static double add_group(const gp_cache_group *group, const gp_layout *layout, double context, double page, unsigned phases,
                         gp_stage_ledger *ledger) {
     const double compressed_page = 256;
-    double sequences = (double)layout->sequences, block = page > 1 && group->stride > 1 ? compressed_page : page;
+    bool pages = layout->recipe.engine == GP_ENGINE_PAGED && group->stride > 1;
+    double sequences = (double)layout->sequences, block = pages ? compressed_page : page;
     gp_amount amount = gp_kv_cache_amount(group, sequences, context, block, layout->recipe.kv_bits);
     gp_ledger_append(ledger, GP_ITEM_KV_CACHE, phases, amount, spread_cache);
     if (group->index == 0) return (double)amount.bytes;
@@ -167,6 +168,14 @@ static void reach_up(const gp_amount *fused, const gp_amount *eager, gp_stage_le
     if (peak > 0 && most > peak) ledger->above = most / peak - 1;
 }
 
+/* exllamav2 and MLX read prompts in pieces (exllamav2/config.py: max_input_len; mlx_lm/generate.py: prefill_step_size). */
+static double tokens_of_pass(const gp_job *job, double prompt) {
+    const double piece = 2048;
+    bool pieces = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_EXLLAMAV2) ||
+                  gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_EXLLAMA) || gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_MLX);
+    return pieces ? fmin(prompt, piece) : prompt;
+}
+
 static void add_transformers(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
                              gp_stage_ledger *ledger) {
     const double conv_bytes = 2, state_bytes = 4;
@@ -183,10 +192,17 @@ static void add_transformers(const gp_job *job, const gp_model *model, const gp_
     attention_kind attention = attention_of(job, layout);
     double made = ledger->share.last ? logit_tokens : 0;
     gp_amount workspace = attention == EAGER ? eager_workspace(job, model, layout, prompt, made)
-                                             : gp_workspace_transformers_amount(&widths, tokens, made);
+                                             : gp_workspace_transformers_amount(&widths, tokens_of_pass(job, prompt) * (double)layout->sequences, made);
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, PREFILL, workspace, spread_workspace);
     gp_amount eager = eager_workspace(job, model, layout, prompt, ledger->share.last ? tokens : 0);
     if (attention == EITHER) reach_up(&workspace, &eager, ledger);
+}
+
+/* TensorRT-LLM's are in its context; LMDeploy's TurboMind has none. */
+static bool captures_graphs(const gp_job *job) {
+    bool eager = gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0;
+    return !eager && !gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM) &&
+           !gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LMDEPLOY);
 }
 
 static void add_paged(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_cache *cache,
@@ -210,9 +226,7 @@ static void add_paged(const gp_job *job, const gp_model *model, const gp_layout 
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,
                      gp_workspace_paged_amount(&widths, recipe->batched_tokens, recipe->prepared_sequences),
                      spread_workspace);
-    bool eager = gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0;
-    bool counted = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM); /* in its context */
-    if (!eager && !counted)
+    if (captures_graphs(job))
         gp_ledger_append(ledger, GP_ITEM_GRAPHS, SERVING, gp_graphs_amount((double)share->layers, GP_GRAPH_MIB),
                          spread_workspace);
 }
@@ -228,16 +242,28 @@ static void add_tensorrt(const gp_layout *layout, gp_stage_ledger *ledger) {
         gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, SERVING, gp_comm_amount(doublings, doubling_mib), spread);
 }
 
+enum { GROUP_MIB = 380 };
+
+gp_outside_share gp_ledger_outside_share(const gp_job *job, const gp_model *model) {
+    gp_layout layout = {.tp = gp_known(job, GP_FIELD_INFER_TP) ? gp_whole(job, GP_FIELD_INFER_TP) : 1};
+    gp_recipe_build(job, model, &layout.recipe);
+    gp_engine_widths widths = widths_of(model, &layout);
+    gp_amount pass = gp_workspace_paged_amount(&widths, layout.recipe.batched_tokens, layout.recipe.prepared_sequences);
+    double graphs = captures_graphs(job) ? (double)model->shape.layers * GP_GRAPH_MIB * (double)GP_MIB : 0;
+    double group = layout.tp > 1 ? GROUP_MIB : 0;
+    return (gp_outside_share){(GP_CONTEXT_MIB + group) * (double)GP_MIB, (double)pass.bytes + graphs};
+}
+
+/* Metal has no context of a size that matters. */
 static void add_overhead(const gp_job *job, const gp_layout *layout, gp_stage_ledger *ledger) {
-    const double group_mib = 380;
-    if (layout->recipe.on_host) return;
+    if (layout->recipe.on_host || layout->recipe.unified_memory) return;
     if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_TENSORRT_LLM)) {
         add_tensorrt(layout, ledger);
         return;
     }
     gp_ledger_append(ledger, GP_ITEM_CONTEXT, ALWAYS, gp_context_amount(GP_CONTEXT_MIB), spread_context);
     if (layout->tp > 1)
-        gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, SERVING, gp_comm_amount(1, group_mib), spread_context);
+        gp_ledger_append(ledger, GP_ITEM_COMM_BUFFERS, SERVING, gp_comm_amount(1, GROUP_MIB), spread_context);
 }
 
 void gp_ledger_inference(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) {

@@ -99,7 +99,7 @@ bool gp_plan_begin(const gp_job *request, gp_plan *plan) {
     bool built = !gp_is_faulty(diagnostics, "model") && gp_model_build(&plan->job, &plan->model, remarks);
     if (!built && remarks != diagnostics && !gp_is_faulty(diagnostics, "model"))
         gp_model_build(&plan->job, &plan->model, diagnostics);
-    gp_device_limit(&plan->job, built ? plan->model.shape.layers : 0, &plan->device);
+    gp_device_limit(&plan->job, built ? &plan->model : NULL, &plan->device);
     if (!gp_has_errors(diagnostics)) return true;
     gp_layout_check(&plan->job, built ? &plan->model : NULL, diagnostics);
     return false;

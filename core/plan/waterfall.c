@@ -3,7 +3,7 @@
 #include "layout/cache.h"
 
 const char *gp_fall_key(gp_fall fall) {
-    static const char *const keys[GP_FALL_COUNT] = {"nominal",   "visible", "driver",          "target",    "context", "comm_buffers",
+    static const char *const keys[GP_FALL_COUNT] = {"nominal",   "visible", "driver",          "macos", "target",    "context", "comm_buffers",
                                                     "weights",   "workspace", "graphs",        "recurrent_state", "kept_free", "pool"};
     return (unsigned)fall < GP_FALL_COUNT ? keys[fall] : "";
 }
@@ -50,7 +50,8 @@ bool gp_waterfall_of(const gp_plan *plan, gp_waterfall *waterfall) {
     double free_bytes = (double)gp_device_free_bytes(device);
     bytes[GP_FALL_NOMINAL] = device->nominal_gb * 1e9;
     bytes[GP_FALL_VISIBLE] = (double)device->capacity_bytes;
-    bytes[GP_FALL_DRIVER] = (double)device->capacity_bytes - free_bytes;
+    bool unified = plan->layout.recipe.unified_memory;
+    bytes[unified ? GP_FALL_MACOS : GP_FALL_DRIVER] = (double)device->capacity_bytes - free_bytes;
     bytes[GP_FALL_TARGET] = free_bytes - (double)device->usable_bytes;
     gp_phase phase = tightest(stage);
     double left = (double)device->usable_bytes;

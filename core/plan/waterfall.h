@@ -9,6 +9,7 @@ typedef enum {
     GP_FALL_NOMINAL,   /* the size in the card's name */
     GP_FALL_VISIBLE,   /* what the driver shows */
     GP_FALL_DRIVER,    /* kept by driver and firmware */
+    GP_FALL_MACOS,     /* memory of host and GPU that macOS keeps from the GPU */
     GP_FALL_TARGET,    /* left aside by the engine's share of the device */
     GP_FALL_CONTEXT, GP_FALL_COMM, GP_FALL_WEIGHTS, GP_FALL_WORKSPACE, GP_FALL_GRAPHS, GP_FALL_STATE,
     GP_FALL_KEPT_FREE, /* left aside by a share of what is free after loading */

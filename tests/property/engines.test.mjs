@@ -41,3 +41,49 @@ test("a sum over the GPUs of a copy is told where tables print one", () => {
   const [one] = planAll([job("transformers")]);
   assert.equal(one.memory.meters.sum_allocated_bytes, undefined);
 });
+
+const itemsOf = ({ memory }, id) => memory.stages[0].items.filter((item) => item.id === id).reduce((sum, { bytes }) => sum + bytes, 0);
+const fallOf = ({ waterfall }, id) => waterfall.rows.find((row) => row.id === id);
+
+test("SGLang's share holds weights and cache; passes and graphs take of what it sets aside", () => {
+  // github.com/vllm-project/vllm/issues/21348: Qwen3-235B-A22B in fp8 on four H100, --mem-fraction-static 0.93, 367,404 tokens:
+  // what NCCL takes on four GPUs before the weights is a gigabyte more than is counted
+  const [stated] = planAll([job("sglang", { weights: "fp8", tp: 4, memory_utilization: 0.93, context: 4096 }, { gpu: "H100", count: 4 }, "Qwen/Qwen3-235B-A22B")]);
+  assert.ok(Math.abs(stated.kv.max_tokens / 367404 - 1) < 0.09, String(stated.kv.max_tokens));
+  // By size of the device, as its server_args.py has it; 0.88 before release 0.5.
+  const shares = { "RTX 4090": 0.847, "H100": 0.836, "H200": 0.907, "L40S": 0.851 };
+  for (const [gpu, share] of Object.entries(shares)) {
+    const [today, old] = planAll([{}, { engine_version: "0.4.6" }].map((more) => job("sglang", more, { gpu, count: 1 })));
+    const said = ({ assumptions }) => Number(assumptions.find(({ path }) => path === "infer.memory_utilization").args.value);
+    assert.ok(Math.abs(said(today) - share) <= 0.0021, `${gpu}: ${said(today)}`);
+    assert.equal(said(old), 0.88);
+  }
+});
+
+test("macOS leaves a GPU two thirds of little memory and three quarters of much", () => {
+  // recommendedMaxWorkingSetSize as llama.cpp prints it, in MiB: 10922 of 16 GB, 16384 of 24, 27648 of 36, 49152 of 64
+  for (const [gib, mib] of [[16, 10922], [24, 16384], [32, 21845], [36, 27648], [64, 49152], [192, 147456]]) {
+    const [report] = planAll([job("mlx", { weights: "mlx:q4-g64" }, { gpu: { name: "Mac", memory_gib: gib, like: "Apple M2" }, count: 1 }, "Qwen/Qwen3-0.6B")]);
+    assert.equal(Math.floor(report.memory.usable_bytes / 2 ** 20), mib, `${gib} GB`);
+    assert.equal(fallOf(report, "driver"), undefined);
+    assert.equal(fallOf(report, "macos").bytes + report.memory.usable_bytes, gib * GIB);
+    assert.equal(itemsOf(report, "context"), 0, "Metal has no CUDA context");
+  }
+});
+
+test("LMDeploy's cache is four fifths of what loading leaves, without graphs; TGI takes nine tenths of the device", () => {
+  const [lmdeploy, tgi, vllm] = planAll(["lmdeploy", "tgi", "vllm"].map((engine) => job(engine, { context: 4000 }, { gpu: "A100", count: 1 })));
+  assert.equal(itemsOf(lmdeploy, "graphs"), 0);
+  const pool = fallOf(lmdeploy, "pool").left_bytes, free = pool + fallOf(lmdeploy, "kept_free").bytes;
+  assert.ok(Math.abs(pool / free - 0.8) < 1e-9);
+  assert.equal(itemsOf(lmdeploy, "kv_cache"), 131072 * 64 * Math.ceil(4000 / 64), "blocks of 64 tokens");
+  const whole = tgi.memory.capacity_bytes - fallOf(tgi, "driver").bytes;
+  assert.ok(Math.abs((tgi.memory.usable_bytes - itemsOf(tgi, "graphs")) / whole - 0.9) < 1e-6);
+  assert.ok(vllm.kv.max_tokens > 0.95 * tgi.kv.max_tokens && vllm.kv.max_tokens < 1.05 * tgi.kv.max_tokens);
+});
+
+test("libraries that read prompts in pieces need no more for long ones", () => {
+  const work = (engine, prompt) => itemsOf(planAll([job(engine, { prompt, weights: "fp16" }, { gpu: "A100", count: 1 })])[0], "workspace");
+  for (const engine of ["exllamav2", "mlx"]) assert.equal(work(engine, 32768), work(engine, 2048), engine);
+  assert.ok(work("gpt-fast", 32768) > 10 * work("gpt-fast", 2048));
+});
