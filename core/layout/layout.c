@@ -38,7 +38,7 @@ static void read_training(const gp_job *job, const gp_model *model, gp_layout *l
     layout->pp = degree(job, GP_FIELD_PP, 1);
     layout->vpp = layout->pp > 1 ? degree(job, GP_FIELD_VPP, 1) : 1;
     layout->cp = degree(job, GP_FIELD_CP, 1);
-    layout->all_in_flight = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
+    layout->all_in_flight = layout->pp > 1 && gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_GPIPE);
     layout->turned = gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_V);
     layout->level = layout->turned || gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_ZB_H1);
     layout->both_ways = layout->pp > 1 && gp_is_choice(job, GP_FIELD_SCHEDULE, GP_CHOICE_SCHEDULE_DUALPIPE);

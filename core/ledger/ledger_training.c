@@ -125,7 +125,7 @@ static void add_full_states(const gp_job *job, const gp_model *model, const stat
                             gp_stage_ledger *ledger) {
     const gp_recipe *recipe = s->recipe;
     bool fused = recipe->steps_in_backward;
-    unsigned alive = fused ? BACKWARD | REDUCE : gradient_phases(s->layout);
+    unsigned alive = fused ? REDUCE : gradient_phases(s->layout);
     double stepped = fused ? largest_unit(s) : s->params;
     place(ledger, GP_ITEM_WEIGHTS, ALWAYS, gp_weights_amount(s->share, recipe, s->shards[3]), recipe->weights_on_host);
     if (!made)

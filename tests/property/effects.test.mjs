@@ -100,3 +100,16 @@ test("free words that say nothing known are noted, known ones are not", () => {
     assert.equal(isNoted(reports[index], path), noted, `${base} ${JSON.stringify(setting)}`);
   }
 });
+
+test("a step within backward takes no more than one behind it, and a schedule nothing without a pipeline", () => {
+  const bases = Object.entries(BASES).filter(([name, { task }]) => name !== "megatron" && name !== "experts" && task !== "lora" && task !== "qlora");
+  for (const recompute of ["none", "full"]) {
+    for (const [name, base] of bases) {
+      const whole = withSetting(base, "train.recompute", recompute), accumulates = withSetting(whole, "train.grad_accum", 8);
+      const schedules = ["gpipe", "zb-v", "zb-h1", "dualpipe"].map((schedule) => withSetting(accumulates, "train.schedule", schedule));
+      const [plain, within, several, ...scheduled] = planAll([whole, withSetting(whole, "train.optimizer_in_backward", true), accumulates, ...schedules]);
+      assert.ok(within.memory.peak_bytes <= plain.memory.peak_bytes, `${name} ${recompute}`);
+      for (const report of scheduled) assert.equal(memoryOf(report), memoryOf(several), `${name} ${recompute}`);
+    }
+  }
+});

@@ -38,6 +38,21 @@ static void test_schedules_hold_what_they_must(void **state) {
     }
 }
 
+static void test_one_stage_holds_one_micro_batch_whatever_the_schedule(void **state) {
+    (void)state;
+    for (int i = 0; i < gp_choice_count(GP_FIELD_SCHEDULE); i++) {
+        int length = 0;
+        const char *schedule = gp_choice_text(GP_FIELD_SCHEDULE, i, &length);
+        char fields[128];
+        snprintf(fields, sizeof fields, "\"pp\":1,\"grad_accum\":16,\"schedule\":\"%.*s\"", length, schedule);
+        fixture *f = training("4", fields);
+        gp_stage_share only = stage(f, 0);
+        assert_int_equal(only.in_flight, 1);
+        assert_true(only.first && only.last && only.copies == 1);
+        fixture_free(f);
+    }
+}
+
 static void test_a_pipeline_both_ways_holds_each_stage_twice(void **state) {
     (void)state;
     fixture *f = training("4", "\"pp\":4,\"grad_accum\":16");
@@ -192,6 +207,7 @@ static void test_torchtitan_cuts_the_batch_for_its_pipeline(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schedules_hold_what_they_must),
+        cmocka_unit_test(test_one_stage_holds_one_micro_batch_whatever_the_schedule),
         cmocka_unit_test(test_a_pipeline_both_ways_holds_each_stage_twice),
         cmocka_unit_test(test_a_v_has_both_ends_on_its_first_gpu),
         cmocka_unit_test(test_prediction_modules_are_layers_of_the_last_stage),
