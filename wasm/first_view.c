@@ -3,7 +3,8 @@
  * report where it would tell the texts behind figures, which the page loads apart (gp_tells_texts in
  * core/report/report.h). Here: files of a model and config.json (core/import/, core/files/, core/config/), links that
  * carry packed JSON (core/base/deflate.c), GGUF files and the memory of llama.cpp (core/model/quantize.c,
- * core/formats/ggml.c, core/ledger/llama_cpp.c), experts stated by their sizes (core/model/model_sparse.c), links between
+ * core/formats/ggml.c, core/ledger/llama_cpp.c), layers that are written otherwise than Llama's, such as Gemma's
+ * (core/ledger/activations_variants.c, core/ledger/activations_latent.c), experts stated by their sizes (core/model/model_sparse.c), links between
  * GPUs (core/catalog/catalog_links.c), the choice of hardware (core/advise/rank.c), and what is looked up apart from any
  * plan (core/report/report_reference.c, core/formulas/formula_list.c).
  *
@@ -14,6 +15,7 @@
 #include "config/config.h"
 #include "base/deflate.h"
 #include "import/import_request.h"
+#include "ledger/activations_parts.h"
 #include "ledger/llama_cpp.h"
 #include "model/model_shapes.h"
 #include "model/quantize.h"
@@ -40,6 +42,16 @@ uint64_t gp_quantize_layers(const gp_model *model, int mix, int64_t first, int64
 uint64_t gp_file_extra(const gp_model *model, int mix) LEFT_OUT
 const gp_ggml_row *gp_ggml_info(gp_ggml_type type) LEFT_OUT
 void gp_ledger_llama(const gp_job *job, const gp_model *model, const gp_layout *layout, gp_stage_ledger *ledger) LEFT_OUT
+
+int gp_step_wide_norm(gp_replayer *step, int x, uint64_t width) LEFT_OUT
+int gp_step_centred_norm(gp_replayer *step, int x, uint64_t width) LEFT_OUT
+void gp_step_rotate_wide(gp_replayer *step, int query, int key, int *turned, int *turned_key) LEFT_OUT
+void gp_step_fused_qkv(gp_replayer *step, int x, int *query, int *key, int *value) LEFT_OUT
+void gp_step_fused_gate_up(gp_replayer *step, int x, int *gate, int *up) LEFT_OUT
+int gp_step_latent_attention(gp_replayer *step, int x) LEFT_OUT
+int gp_step_capped(gp_replayer *step, int x) LEFT_OUT
+int gp_step_multiplied(gp_replayer *step, int x) LEFT_OUT
+int gp_step_scaled_embedding(gp_replayer *step, int x) LEFT_OUT
 
 bool gp_shape_of_catalogue(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT
 bool gp_shape_take_sparse(const gp_model_request *request, gp_shape *shape, gp_diagnostics *faults) LEFT_OUT

@@ -36,7 +36,7 @@ WASM_SOURCES := $(CORE_SOURCES) $(B)/generated/catalog_data.c wasm/shim.c wasm/s
 # GP_FIRST_VIEW: it plans training alone (gp_is_training in core/request/job.h), and has no texts of formulas and sources
 #   (gp_tells_texts in core/report/report.h).
 LEFT_OUT := core/import/%.c core/files/%.c core/config/config.c core/base/deflate%.c core/model/quantize.c core/formats/ggml.c \
-	core/ledger/llama_cpp.c core/model/model_sparse.c core/catalog/catalog_links.c core/advise/rank.c \
+	core/ledger/llama_cpp.c core/ledger/activations_variants.c core/ledger/activations_latent.c core/model/model_sparse.c core/catalog/catalog_links.c core/advise/rank.c \
 	core/report/report_rank.c core/report/report_reference.c core/formulas/formula_list.c
 PLANNER_SOURCES := $(filter-out $(LEFT_OUT),$(WASM_SOURCES)) wasm/first_view.c
 

@@ -236,11 +236,20 @@ static void check_dense(gp_config_reader *reader, const gp_shape *shape) {
     }
 }
 
+/* A cap under the key bounds what it names, null does not; without the key the family's own holds. */
+static void read_cap(gp_config_reader *reader, const char *key, uint32_t caps, gp_shape *shape) {
+    if (cJSON_GetObjectItemCaseSensitive(reader->object, key) == NULL) return;
+    bool capped = gp_config_number(reader, key, 0, 1e9, 0) > 0;
+    shape->code = capped ? shape->code | caps : shape->code & ~caps;
+}
+
 static void read_family(gp_config_reader *reader, const gp_family *family, gp_shape *shape) {
     gp_family_structure(family, shape);
     read_dimensions(reader, family, shape);
     read_biases(reader, family, shape);
     read_layers(reader, family, shape);
+    read_cap(reader, "attn_logit_softcapping", GP_CODE_CAPS_SCORES, shape);
+    read_cap(reader, "final_logit_softcapping", GP_CODE_CAPS_LOGITS, shape);
     if (reader->usable) check_dense(reader, shape);
     if (reader->usable) check_heads(reader, family, shape);
     if (reader->usable) check_widths(reader, shape);

@@ -23,4 +23,7 @@ bool gp_config_knows(const char *model_type);
  * its layers are unlike in ways that a name does not tell. */
 bool gp_config_structure(const char *model_type, gp_shape *shape);
 
+/* GP_CODE_* of a model_type: how transformers writes its layers. */
+uint32_t gp_config_code(const char *model_type);
+
 #endif

@@ -197,6 +197,7 @@ void gp_family_structure(const gp_family *family, gp_shape *shape) {
     shape->fused_qkv = (traits & GP_FUSED_QKV) != 0;
     shape->fused_gate_up = (traits & GP_FUSED_GATE_UP) != 0;
     shape->q_gate = (traits & GP_Q_GATE) != 0;
+    shape->code = gp_config_code(family->model_type);
     shape->experts.correction_bias = (traits & GP_CORRECTION) != 0;
     shape->experts.shared_gate = (traits & GP_SHARED_GATE) != 0;
     shape->qkv_bias = (biases & GP_BIAS_QKV) != 0;

@@ -34,6 +34,26 @@ typedef enum {
 /* MOE_BESIDE_DENSE: experts and a dense block, both in every such layer (Arctic, Gemma 4). */
 typedef enum { GP_FFN_DENSE, GP_FFN_MOE, GP_FFN_MOE_BESIDE_DENSE, GP_FFN_NONE } gp_feed_forward;
 
+/* How the code of a layer in transformers differs from Llama's, where eager training keeps other tensors for it
+ * (src/transformers/models/<model_type>/modeling_<model_type>.py). */
+enum {
+    GP_CODE_NORM_ADDS_ONE = 1u << 0,   /* a norm multiplies by 1 + its weight, in fp32, before it narrows (Gemma) */
+    GP_CODE_NORM_WIDE = 1u << 1,       /* … by its weight, likewise (OLMo 2, gpt-oss) */
+    GP_CODE_CAPS_SCORES = 1u << 2,     /* tanh bounds the attention scores (Gemma 2) … */
+    GP_CODE_CAPS_LOGITS = 1u << 3,     /* … and the logits */
+    GP_CODE_SCALES_EMBEDDING = 1u << 4, /* embeddings times a number made a tensor in each forward (Gemma, Gemma 2) … */
+    GP_CODE_SCALED_TABLE = 1u << 5,    /* … or held by the table's module (Gemma 3) */
+    GP_CODE_LOCAL_ROTARY = 1u << 6,    /* windowed layers have rotary tables of their own (Gemma 3) */
+    GP_CODE_NORMS_AFTER = 1u << 7,     /* each block is normed after it instead of before (OLMo 2) */
+    GP_CODE_WIDE_ROTARY = 1u << 8,     /* rotation in fp32, then back (OLMo 2, Cohere) */
+    GP_CODE_MULTIPLIERS = 1u << 9,     /* embeddings, each block's result and the logits times a number (Granite) */
+    GP_CODE_NORM_CENTRED = 1u << 10,   /* LayerNorm operator by operator, in fp32 (Cohere) */
+    GP_CODE_SCALES_LOGITS = 1u << 11,  /* logits times a number (Cohere) */
+    GP_CODE_COPIES_TABLES = 1u << 12,  /* each layer has rotary tables of its own, for half of a head (GLM) */
+    GP_CODE_DROPS_BLOCKS = 1u << 13,   /* dropout of embeddings and of each block's result as well (StarCoder 2) */
+    GP_CODE_OTHER = 1u << 14           /* it differs in ways that are not written down here */
+};
+
 /* A kind of layer. Numbers of 0 are the shape's own. */
 typedef struct {
     gp_attention attention;
@@ -120,6 +140,7 @@ typedef struct {
     uint8_t mtp_kinds[2];       /* a kind may be one that no layer has */
     bool mtp_copies;            /* each holds the embedding and the head again (DeepSeek-V3) */
     bool mtp_counted;           /* the published count holds them */
+    uint32_t code;              /* GP_CODE_* */
     bool incomplete;            /* parts whose structure is not known are left out of every count */
     const char *model_type;     /* "llama", "gpt2", … static; "" for a structure without a family */
     int kind_count;             /* 0 and 1: all layers are of kinds[0] */

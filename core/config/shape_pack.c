@@ -28,7 +28,7 @@ static const member shape_members[] = {
     SHAPE(recurrent.conv_bias), SHAPE(recurrent.bias), SHAPE(recurrent.inner_norms), SHAPE(vision_params),
     SHAPE(audio_params), SHAPE(streams), SHAPE(extra_params), SHAPE(mtp_layers), SHAPE(mtp_kind_count), SHAPE(mtp_norms),
     SHAPE(mtp_kinds[0]), SHAPE(mtp_kinds[1]), SHAPE(mtp_copies), SHAPE(mtp_counted), SHAPE(incomplete),
-    SHAPE(kind_count),
+    SHAPE(kind_count), SHAPE(code),
 };
 static const member kind_members[] = {
     KIND(attention), KIND(recurrence), KIND(feed_forward), KIND(shares_kv), KIND(keeps_projections),

@@ -62,7 +62,8 @@ gp_amount gp_logits_amount(const gp_logits *logits) {
 }
 
 /* A formula for each phase of a step that is replayed operator by operator (tape.h): its worst moment. */
-#define REPLAY "github.com/huggingface/transformers modeling_llama.py, modeling_gpt2.py, github.com/pytorch/pytorch " \
+#define REPLAY "github.com/huggingface/transformers modeling_llama.py, modeling_gpt2.py and those of other families " \
+               "(core/config/config_code.c), github.com/pytorch/pytorch " \
     "tools/autograd/derivatives.yaml: every operator of the step with what it keeps, " \
     "core/ledger/activations_layers.c and core/ledger/tape.c"
 #define KEPT "layers_bytes + outside_bytes"

@@ -405,6 +405,9 @@ void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *rec
     recipe->elementwise_gelu = recipe->framework->hugging_face && recipe->kernels == GP_KERNELS_EAGER && computes_gelu_by_elements(job, model);
     recipe->reduce_bytes = recipe->gradient_bytes > 2 ? 2 + recipe->gradient_bytes : 2;
     set_logits(job, recipe);
+    /* tanh of the logits is kept beside them. */
+    bool capped = (model->shape.code & GP_CODE_CAPS_LOGITS) != 0 && recipe->loss == GP_LOSS_FULL;
+    if (capped && recipe->framework->hugging_face) recipe->logit_bytes += recipe->activation_bytes;
     set_sharding(job, recipe);
     bool accumulates = gp_known(job, GP_FIELD_GRAD_ACCUM) && gp_whole(job, GP_FIELD_GRAD_ACCUM) > 1;
     recipe->steps_in_backward = gp_known(job, GP_FIELD_STEP_IN_BACKWARD) && !accumulates && !gp_is_adapter(job) &&

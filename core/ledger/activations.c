@@ -26,6 +26,8 @@ enum {
     FUSED_QKV = 1 << 18, /* values are a view of the product that holds queries and keys before their rotation too */
     CONTEXT = 1 << 20,   /* context parallelism of Transformer Engine from 2.8 keeps the output before its exchange too */
     WIDE_CASTS = 1 << 21, /* 8-bit products, operator by operator */
+    WIDE_NORM = 1 << 24, /* a norm multiplies in fp32: what it keeps for its weight is not narrowed first */
+    CAPPED = 1 << 25,    /* tanh of the scores is kept */
     SCALED = 1 << 19,    /* a trained scale keeps the output of every matrix product */
     RESIDUAL_DROPOUT = 1 << 22, /* of what each block adds to the residual stream: GPT layers, and any in Megatron */
     INPUTS = 1 << 16 /* inputs of matrix products are kept: for a trained weight's gradient, or by a packed product */
@@ -57,6 +59,7 @@ static const tensor tensors[] = {
     {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_TOKEN, {4, 4, 4}, EAGER | RMS_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | RMS_NORM | TRAINED, PER_NORM},
+    {WIDTH_HIDDEN, {2, 0, 0}, EAGER | RMS_NORM | TRAINED | WIDE_NORM, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 5}, EAGER | RMS_NORM | INPUTS, PER_NORM | NORMS},
     {WIDTH_HIDDEN, {4, 4, 4}, EAGER | RMS_NORM | MEAN_INPUT, PER_NORM},
     {WIDTH_HIDDEN, {2, 4, 4}, EAGER | LAYER_NORM, PER_NORM},
@@ -90,6 +93,7 @@ static const tensor tensors[] = {
     /* Attention without a fused kernel: probabilities in fp32 with a 16-bit copy, or in the model's own type. */
     {WIDTH_SCORES, {2, 4, 2}, SCORES | FUSED, CORE | ATTENTION},
     {WIDTH_SCORES, {6, 4, 6}, SCORES | EAGER | RMS_NORM, CORE | ATTENTION},
+    {WIDTH_SCORES, {2, 4, 2}, SCORES | EAGER | CAPPED, CORE | ATTENTION},
     {WIDTH_SCORES, {2, 4, 6}, SCORES | EAGER | LAYER_NORM, CORE | ATTENTION},
     {WIDTH_SCORES, {3, 5, 1}, SCORES | DROPOUT | LAYER_NORM, CORE | ATTENTION},
     {WIDTH_SCORES, {1, 5, 1}, SCORES | DROPOUT | RMS_NORM, CORE | ATTENTION},
@@ -153,6 +157,8 @@ static unsigned conditions_of(const gp_job *job, const gp_shape *shape, const gp
     if (dropout && (recipe->framework->main_gradients || shape->norm != GP_NORM_RMS)) bits |= RESIDUAL_DROPOUT;
     if (recipe->mean_keeps_input) bits |= MEAN_INPUT;
     if (shape->qk_norm) bits |= QK_NORM;
+    if ((shape->code & (GP_CODE_NORM_ADDS_ONE | GP_CODE_NORM_WIDE)) != 0) bits |= WIDE_NORM;
+    if ((shape->code & GP_CODE_CAPS_SCORES) != 0) bits |= CAPPED;
     return bits;
 }
 

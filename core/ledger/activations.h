@@ -62,6 +62,10 @@ bool gp_eager_replay(const gp_job *job, const gp_model *model, const gp_layout *
 /* The replay itself; false when it is too long for the tape. */
 bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step *step);
 
+/* True when the code of the model's layers in transformers is known operator by operator. That of others is replayed as
+ * Llama's or GPT-2's, an estimate. */
+bool gp_layers_are_known(const gp_model *model);
+
 /* True when gradients outlive a pass: several micro-batches add to them, or one buffer holds them throughout. Else they
  * grow while activations shrink, and are whole at the end of backward, when the first layer is left. */
 bool gp_gradients_last(const gp_layout *layout);

@@ -31,6 +31,13 @@ static bool is_written_out(const gp_model *model) {
            !shape->latent.output_gate && shape->latent.index_heads == 0 && !shape->q_gate && shape->embedding_dim == 0;
 }
 
+/* Norms over queries and keys head by head, with a weight of all heads, are Command R+'s alone. */
+bool gp_layers_are_known(const gp_model *model) {
+    const gp_shape *shape = &model->shape;
+    bool by_head = shape->qk_norm && (shape->code & GP_CODE_NORM_CENTRED) != 0;
+    return (shape->code & GP_CODE_OTHER) == 0 && !by_head && is_written_out(model);
+}
+
 static bool is_known(const gp_model *model, const gp_layout *layout) {
     const gp_recipe *recipe = &layout->recipe;
     gp_recompute policy = recipe->recomputed_layers > 0 ? GP_RECOMPUTE_PARTIAL : recipe->recompute;

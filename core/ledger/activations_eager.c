@@ -17,7 +17,7 @@ enum { RUNS_MAX = GP_KINDS_MAX + 2, RANDOM_STATE_BYTES = 5056 };
 
 typedef struct {
     const gp_step_case *of;
-    gp_step step;
+    gp_replayer step;
     run runs[RUNS_MAX];
     int run_count;
     uint64_t beside;            /* layers between the first and the last that are of the last one's kind */
@@ -29,9 +29,10 @@ typedef struct {
     int embedded, places;       /* names that last as long as the layers: embeddings of tokens and of positions */
 } replay;
 
-static void set_step(gp_step *step, const gp_step_case *of, const gp_model *model, gp_tape *tape) {
-    *step = (gp_step){.tape = tape, .of = of, .shape = &model->shape};
+static void set_step(gp_replayer *step, const gp_step_case *of, const gp_model *model, gp_tape *tape) {
+    *step = (gp_replayer){.tape = tape, .of = of, .shape = &model->shape};
     step->tokens = gp_mul(of->batch, of->sequence);
+    step->code = model->shape.code;
     step->stream = of->stored;
     step->product = of->autocast ? 2 : of->stored;
     step->rms = model->shape.norm == GP_NORM_RMS;
@@ -59,7 +60,7 @@ static void set_runs(replay *r, const gp_model *model) {
 
 /* Token table, and GPT-2's table of positions with its dropout. */
 static int embed(replay *r) {
-    gp_step *step = &r->step;
+    gp_replayer *step = &r->step;
     gp_tape *tape = step->tape;
     uint64_t elements = gp_mul(step->tokens, r->hidden), positions = (uint64_t)step->shape->learned_positions;
     int none = gp_tape_value(tape, 0, 1, GP_HELD_WORKING);
@@ -69,9 +70,26 @@ static int embed(replay *r) {
     /* A tied table has had a gradient from the output matrix: the two are added out of place. */
     if (node != NULL && step->shape->tied_embeddings) node->added = true;
     gp_tape_drop(tape, none);
+    /* Checkpoints make the embeddings ask for a gradient, and so do adapters other than beside matrices: prompts,
+     * prefixes, scales, low-rank updates of another make. */
+    bool asks = step->of->frozen && (step->of->recomputes || !step->of->plain_adapter);
+    if ((step->code & GP_CODE_SCALED_TABLE) != 0) {
+        int raw = x;
+        x = gp_step_scaled_embedding(step, raw);
+        gp_tape_drop(tape, raw);
+    }
+    if (asks) gp_step_value(step, x)->wants = true;
     r->embedded = x;
     r->places = GP_NOTHING;
-    if (positions == 0) return gp_tape_share(tape, x);
+    if ((step->code & (GP_CODE_SCALES_EMBEDDING | GP_CODE_MULTIPLIERS)) != 0) {
+        if (asks) gp_tape_share(tape, x); /* a leaf lasts as long as its gradient */
+        int out = gp_step_scaled_embedding(step, x);
+        if ((step->code & GP_CODE_MULTIPLIERS) == 0) return out;
+        gp_tape_drop(tape, x);
+        r->embedded = out;
+        return gp_tape_share(tape, out);
+    }
+    if (positions == 0) return gp_step_block_dropout(step, gp_tape_share(tape, x));
     int numbers = gp_tape_hold(tape, gp_mul(step->of->sequence, 8), GP_HELD_WORKING);
     int at = gp_tape_apply(tape, GP_OP_EMBEDDING, none, GP_NOTHING, gp_mul(step->of->sequence, r->hidden), step->stream,
                            !step->of->frozen);
@@ -81,27 +99,46 @@ static int embed(replay *r) {
     gp_tape_release(tape, numbers);
     r->places = at;
     int sum = gp_tape_apply(tape, GP_OP_ADD, x, at, elements, step->stream, false);
-    int out = gp_step_dropout(step, sum, step->gpt ? step->of->dropout : 0);
-    gp_tape_drop(tape, sum);
-    return out;
+    return gp_step_block_dropout(step, sum);
+}
+
+/* Layers that see a window beside others that see all have a mask of their own. */
+static bool has_two_masks(const gp_model *model) {
+    bool windowed = false, whole = false;
+    for (int i = 0; i < model->kind_count; i++) {
+        bool window = model->kinds[i].window > 0;
+        windowed = windowed || window;
+        whole = whole || !window;
+    }
+    return windowed && whole;
+}
+
+/* Bytes of a token's cosines: of those that windowed layers have apart, too; of half of a head; in fp32 where the rotation
+ * is, but for Cohere's. */
+static uint64_t table_width(const gp_replayer *step) {
+    uint64_t size = (uint64_t)step->stream, width = (uint64_t)step->shape->head_dim;
+    if ((step->code & GP_CODE_WIDE_ROTARY) != 0 && (step->code & GP_CODE_NORM_CENTRED) == 0) size = 4;
+    if ((step->code & GP_CODE_LOCAL_ROTARY) != 0) width *= 2;
+    if ((step->code & GP_CODE_COPIES_TABLES) != 0) width /= 2;
+    return gp_mul(size, width);
 }
 
 /* Cosines and sines, and the causal mask where scores are added to one: the same for all layers, not counted as saved. */
-static void hold_constants(replay *r) {
-    gp_step *step = &r->step;
-    uint64_t size = (uint64_t)step->stream, sequence = step->of->sequence;
+static void hold_constants(replay *r, const gp_model *model) {
+    gp_replayer *step = &r->step;
+    uint64_t size = (uint64_t)step->stream, sequence = step->of->sequence, masks = has_two_masks(model) ? 2 : 1;
     step->tables = r->mask = GP_NOTHING;
     if (step->gpt) return;
-    step->tables = gp_tape_hold(step->tape, gp_mul3(2 * size, sequence, (uint64_t)step->shape->head_dim), GP_HELD_WORKING);
+    step->tables = gp_tape_hold(step->tape, gp_mul3(2, sequence, table_width(step)), GP_HELD_WORKING);
     step->tape->storages[step->tables].constant = true;
     if (step->of->flash) return;
-    r->mask = gp_tape_hold(step->tape, gp_mul3(size, sequence, sequence), GP_HELD_WORKING);
+    r->mask = gp_tape_hold(step->tape, gp_mul3(masks * size, sequence, sequence), GP_HELD_WORKING);
     gp_tape_touch(step->tape, gp_mul3(size, sequence, sequence));
 }
 
 /* The next residual stream. What starts a recomputation stays. */
 static int forward_layer(replay *r, run *of, int x, bool replayed) {
-    gp_step *step = &r->step;
+    gp_replayer *step = &r->step;
     gp_tape *tape = step->tape;
     const gp_value *input = gp_step_value(step, x);
     step->layer = of->layer;
@@ -118,7 +155,7 @@ static void hold_random_state(replay *r, uint64_t layers) {
 }
 
 static int forward_layers(replay *r, int x) {
-    gp_step *step = &r->step;
+    gp_replayer *step = &r->step;
     gp_tape *tape = step->tape;
     run *last = &r->runs[r->run_count - 1];
     tape->recording = !r->of->recomputes;
@@ -144,7 +181,7 @@ static int forward_layers(replay *r, int x) {
 
 /* Cross entropy of transformers before 4.46 on shifted logits, and after it on padded labels. */
 static void add_loss(replay *r, int hidden) {
-    gp_step *step = &r->step;
+    gp_replayer *step = &r->step;
     gp_tape *tape = step->tape;
     uint64_t shifted = gp_mul3(step->of->batch, step->of->sequence - 1, r->vocab), rows = step->of->batch * (step->of->sequence - 1);
     bool several = step->of->batch > 1;
@@ -152,6 +189,8 @@ static void add_loss(replay *r, int hidden) {
     int logits = gp_step_product(step, hidden, r->hidden, r->vocab, false, step->of->stored, !step->of->frozen);
     gp_node *head = gp_tape_node(tape, logits);
     if (head != NULL) head->waits = step->shape->tied_embeddings;
+    if ((step->code & GP_CODE_CAPS_LOGITS) != 0) logits = gp_step_capped(step, logits);
+    if ((step->code & (GP_CODE_SCALES_LOGITS | GP_CODE_MULTIPLIERS)) != 0) logits = gp_step_multiplied(step, logits);
     int wide = gp_step_cast(step, logits, step->of->narrow_logits ? gp_step_value(step, logits)->size : 4);
     if (r->of->old_loss) gp_tape_drop(tape, logits);
     int size = gp_step_value(step, wide)->size, labels = GP_NOTHING, scored = wide;
@@ -192,7 +231,7 @@ static void end_forward(replay *r, int hidden) {
 /* One checkpointed layer: forward once more from its input, then backward, while the outer engine holds the gradient that
  * came in (torch/utils/checkpoint.py). */
 static int backward_layer(replay *r, const run *of, int gradient) {
-    gp_step *step = &r->step;
+    gp_replayer *step = &r->step;
     gp_tape *tape = step->tape;
     int nodes = tape->node_count, values = tape->value_count;
     gp_step_stand_for(step, of->count);
@@ -252,7 +291,7 @@ static void backward_kept(replay *r) {
 }
 
 static uint64_t left_bytes(const replay *r) {
-    const gp_step *step = &r->step;
+    const gp_replayer *step = &r->step;
     uint64_t leaf = gp_mul3(2 * (uint64_t)step->stream, step->tokens, r->hidden);
     return gp_add(gp_mul((uint64_t)step->shape->layers, RANDOM_STATE_BYTES), step->of->frozen ? leaf : 0);
 }
@@ -260,7 +299,7 @@ static uint64_t left_bytes(const replay *r) {
 bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step *result) {
     gp_tape tape;
     replay r = {.of = of, .run_count = 0};
-    gp_step *step = &r.step;
+    gp_replayer *step = &r.step;
     gp_tape_start(&tape);
     tape.shards = of->shards;
     tape.adds = of->adds != 0;
@@ -270,11 +309,8 @@ bool gp_replay_step(const gp_step_case *of, const gp_model *model, gp_eager_step
     r.vocab = (uint64_t)model->shape.vocab;
     r.logits = gp_mul(step->tokens, r.vocab);
     int x = embed(&r);
-    /* Checkpoints make the embeddings ask for a gradient, and so do adapters other than beside matrices: prompts,
-     * prefixes, scales, low-rank updates of another make. */
-    if (of->frozen && (of->recomputes || !of->plain_adapter)) gp_step_value(step, x)->wants = true;
     int nodes = tape.node_count;
-    hold_constants(&r);
+    hold_constants(&r, model);
     uint64_t embedded = tape.saved;
     x = forward_layers(&r, x);
     result->layers = tape.saved - embedded;

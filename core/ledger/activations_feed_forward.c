@@ -4,16 +4,16 @@
 
 #include <stddef.h>
 
-static int map(gp_step *step, gp_op op, int x, int size) {
+static int map(gp_replayer *step, gp_op op, int x, int size) {
     return gp_tape_apply(step->tape, op, x, GP_NOTHING, gp_step_value(step, x)->elements, size, false);
 }
 
-static int replace(gp_step *step, int old, int next) {
+static int replace(gp_replayer *step, int old, int next) {
     gp_tape_drop(step->tape, old);
     return next;
 }
 
-static int times(gp_step *step, int a, int b) {
+static int times(gp_replayer *step, int a, int b) {
     int x = gp_step_value(step, a)->size, y = gp_step_value(step, b)->size;
     uint64_t elements = gp_step_value(step, a)->elements;
     int out = gp_tape_apply(step->tape, GP_OP_MULTIPLY, a, b, elements, x > y ? x : y, false);
@@ -22,7 +22,7 @@ static int times(gp_step *step, int a, int b) {
     return out;
 }
 
-static int plus(gp_step *step, int a, int b) {
+static int plus(gp_replayer *step, int a, int b) {
     int x = gp_step_value(step, a)->size, y = b >= 0 ? gp_step_value(step, b)->size : 0;
     uint64_t elements = gp_step_value(step, a)->elements;
     int out = gp_tape_apply(step->tape, GP_OP_ADD, a, b, elements, x > y ? x : y, false);
@@ -30,7 +30,7 @@ static int plus(gp_step *step, int a, int b) {
 }
 
 /* 0.5 * x * (1 + tanh(c * (x + 0.044715 * pow(x, 3)))), in fp32 from pow on under autocast. */
-static int elementary_gelu(gp_step *step, int x) {
+static int elementary_gelu(gp_replayer *step, int x) {
     int size = gp_step_value(step, x)->size;
     int half = map(step, GP_OP_SCALAR, x, size);
     int wide = gp_step_cast(step, x, step->of->autocast ? 4 : size);
@@ -45,31 +45,35 @@ static int elementary_gelu(gp_step *step, int x) {
     return times(step, half, inner);
 }
 
-static int activation(gp_step *step, int x) {
+static int activation(gp_replayer *step, int x) {
     int size = gp_step_value(step, x)->size;
     if (step->shape->gated_ffn) return map(step, GP_OP_SILU, x, size);
     return step->of->elementwise_gelu ? elementary_gelu(step, x) : map(step, GP_OP_GELU, x, size);
 }
 
 /* down(act(gate(x)) * up(x)), or down(act(up(x))). */
-static int block(gp_step *step, int x, gp_tensor gate, gp_tensor up, gp_tensor down) {
-    bool gated = step->shape->gated_ffn;
-    int first = gp_step_matrix(step, x, gated ? gate : up);
+static int block(gp_replayer *step, int x, gp_tensor gate, gp_tensor up, gp_tensor down) {
+    bool gated = step->shape->gated_ffn, fused = step->shape->fused_gate_up && gate == GP_TENSOR_FFN_GATE;
+    int first, second = GP_NOTHING;
+    if (fused)
+        gp_step_fused_gate_up(step, x, &first, &second);
+    else
+        first = gp_step_matrix(step, x, gated ? gate : up);
     int inner = activation(step, first);
     gp_tape_drop(step->tape, first);
-    if (gated) inner = times(step, inner, gp_step_matrix(step, x, up));
+    if (gated) inner = times(step, inner, fused ? second : gp_step_matrix(step, x, up));
     return replace(step, inner, gp_step_matrix(step, inner, down));
 }
 
 /* What a node keeps of memory that no other value needs. */
-static void keep_bytes(gp_step *step, int value, uint64_t bytes) {
+static void keep_bytes(gp_replayer *step, int value, uint64_t bytes) {
     int storage = gp_tape_hold(step->tape, bytes, GP_HELD_WORKING);
     gp_node_keep(step->tape, gp_tape_node(step->tape, value), storage);
     gp_tape_release(step->tape, storage);
 }
 
 /* Softmax over the experts, the largest k of it, divided by their sum: weights of the choices. */
-static int routed_weights(gp_step *step, int x, uint64_t topk) {
+static int routed_weights(gp_replayer *step, int x, uint64_t topk) {
     gp_tape *tape = step->tape;
     uint64_t choices = gp_mul(step->tokens, topk);
     int logits = gp_step_matrix(step, x, GP_TENSOR_ROUTER);
@@ -87,7 +91,7 @@ static int routed_weights(gp_step *step, int x, uint64_t topk) {
 }
 
 /* The tokens of one expert: gathered, fed forward, weighted, added to the sum in place. */
-static int expert(gp_step *step, int x, int weights, int sum, uint64_t tokens) {
+static int expert(gp_replayer *step, int x, int weights, int sum, uint64_t tokens) {
     gp_tape *tape = step->tape;
     uint64_t hidden = (uint64_t)step->shape->hidden;
     int size = gp_step_value(step, x)->size;
@@ -112,7 +116,7 @@ static int expert(gp_step *step, int x, int weights, int sum, uint64_t tokens) {
 }
 
 /* The first expert, the last, and one that stands for all between them, with as many tokens as the mean. */
-static int experts(gp_step *step, int x) {
+static int experts(gp_replayer *step, int x) {
     gp_tape *tape = step->tape;
     const gp_experts *shape = &step->shape->experts;
     uint64_t count = (uint64_t)shape->count, topk = (uint64_t)shape->topk;
@@ -134,7 +138,7 @@ static int experts(gp_step *step, int x) {
 }
 
 /* Shared experts, with a gate of one column or without, are added to what the chosen ones give. */
-static int with_shared(gp_step *step, int x, int sum) {
+static int with_shared(gp_replayer *step, int x, int sum) {
     const gp_experts *shape = &step->shape->experts;
     if (shape->shared_ffn == 0) return sum;
     int shared = block(step, x, GP_TENSOR_SHARED_GATE, GP_TENSOR_SHARED_UP, GP_TENSOR_SHARED_DOWN);
@@ -149,8 +153,7 @@ static int with_shared(gp_step *step, int x, int sum) {
     return all;
 }
 
-int gp_step_feed_forward(gp_step *step, int x) {
+int gp_step_feed_forward(gp_replayer *step, int x) {
     if (step->layer->expert_params > 0) return with_shared(step, x, experts(step, x));
-    int out = block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN);
-    return !step->gpt ? out : replace(step, out, gp_step_dropout(step, out, step->of->dropout));
+    return gp_step_block_dropout(step, block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN));
 }

@@ -5,22 +5,21 @@
 
 #include <stddef.h>
 
-int gp_step_cast(gp_step *step, int x, int size) {
+int gp_step_cast(gp_replayer *step, int x, int size) {
     const gp_value *value = gp_step_value(step, x);
     if (value->size == size) return gp_tape_share(step->tape, x);
     return gp_tape_apply(step->tape, GP_OP_CAST, x, GP_NOTHING, value->elements, size, false);
 }
 
-void gp_step_stand_for(gp_step *step, uint64_t times) {
+void gp_step_stand_for(gp_replayer *step, uint64_t times) {
     step->tape->times = (int64_t)times;
     step->tape->quiet = times > 1;
 }
 
-/* x.to(fp32); x * rsqrt(mean(x^2) + eps); weight * x.to(its type). */
-static int rms_norm(gp_step *step, int x, uint64_t width) {
+/* x.to(fp32); x * rsqrt(mean(x^2) + eps). */
+int gp_step_normalised(gp_replayer *step, int x, uint64_t width) {
     gp_tape *tape = step->tape;
     uint64_t elements = gp_step_value(step, x)->elements;
-    int size = gp_step_value(step, x)->size, out_size = size > step->of->stored ? size : step->of->stored;
     int wide = gp_step_cast(step, x, 4);
     int rows = gp_tape_apply(tape, GP_OP_STATISTICS, wide, GP_NOTHING, elements / width, 4, false);
     if (step->of->mean_keeps_input && gp_tape_node(tape, rows) != NULL) {
@@ -31,6 +30,15 @@ static int rms_norm(gp_step *step, int x, uint64_t width) {
     int normed = gp_tape_apply(tape, GP_OP_NORMALISE, wide, rows, elements, 4, false);
     gp_tape_drop(tape, wide);
     gp_tape_drop(tape, rows);
+    return normed;
+}
+
+/* weight * normalised.to(its type). */
+static int rms_norm(gp_replayer *step, int x, uint64_t width) {
+    gp_tape *tape = step->tape;
+    uint64_t elements = gp_step_value(step, x)->elements;
+    int size = gp_step_value(step, x)->size, out_size = size > step->of->stored ? size : step->of->stored;
+    int normed = gp_step_normalised(step, x, width);
     int narrow = gp_step_cast(step, normed, size);
     int out = gp_tape_apply(tape, GP_OP_NORM_WEIGHT, narrow, GP_NOTHING, elements, out_size, !step->of->frozen);
     gp_node *node = gp_tape_node(tape, out);
@@ -41,7 +49,7 @@ static int rms_norm(gp_step *step, int x, uint64_t width) {
 }
 
 /* Mean and reciprocal deviation of each row are kept: in fp32 on GPUs, in the type of the input on the host. */
-static int layer_norm(gp_step *step, int x, uint64_t width) {
+static int layer_norm(gp_replayer *step, int x, uint64_t width) {
     gp_tape *tape = step->tape;
     uint64_t elements = gp_step_value(step, x)->elements;
     int size = gp_step_value(step, x)->size;
@@ -56,11 +64,14 @@ static int layer_norm(gp_step *step, int x, uint64_t width) {
     return out;
 }
 
-int gp_step_norm(gp_step *step, int x, uint64_t width) {
-    return step->rms ? rms_norm(step, x, width) : layer_norm(step, x, width);
+int gp_step_norm(gp_replayer *step, int x, uint64_t width) {
+    if ((step->code & GP_CODE_NORM_CENTRED) != 0) return gp_step_centred_norm(step, x, width);
+    if (!step->rms) return layer_norm(step, x, width);
+    bool wide = (step->code & (GP_CODE_NORM_ADDS_ONE | GP_CODE_NORM_WIDE)) != 0;
+    return wide ? gp_step_wide_norm(step, x, width) : rms_norm(step, x, width);
 }
 
-int gp_step_dropout(gp_step *step, int x, double rate) {
+int gp_step_dropout(gp_replayer *step, int x, double rate) {
     gp_tape *tape = step->tape;
     if (!(rate > 0)) return gp_tape_share(tape, x);
     uint64_t elements = gp_step_value(step, x)->elements;
@@ -75,8 +86,16 @@ int gp_step_dropout(gp_step *step, int x, double rate) {
     return out;
 }
 
+int gp_step_block_dropout(gp_replayer *step, int x) {
+    bool drops = step->gpt || (step->code & GP_CODE_DROPS_BLOCKS) != 0;
+    if (!drops) return x;
+    int out = gp_step_dropout(step, x, step->of->dropout);
+    gp_tape_drop(step->tape, x);
+    return out;
+}
+
 /* Autocast makes one 16-bit copy of each fp32 weight and bias and keeps it until its context ends, or for backward. */
-static int weight_copy(gp_step *step, gp_node *node, uint64_t bytes, bool kept) {
+static int weight_copy(gp_replayer *step, gp_node *node, uint64_t bytes, bool kept) {
     gp_tape *tape = step->tape;
     uint64_t times = kept && node != NULL ? 1 : (uint64_t)tape->times;
     int copy = gp_tape_hold(tape, gp_mul(bytes, times), GP_HELD_WORKING);
@@ -84,19 +103,19 @@ static int weight_copy(gp_step *step, gp_node *node, uint64_t bytes, bool kept) 
     return copy;
 }
 
-void gp_step_end_autocast(gp_step *step) {
+void gp_step_end_autocast(gp_replayer *step) {
     for (int i = 0; i < step->copy_count; i++) gp_tape_release(step->tape, step->copies[i]);
     step->copy_count = 0;
 }
 
-void gp_step_remember(gp_step *step, int copy) {
+void gp_step_remember(gp_replayer *step, int copy) {
     if (step->copy_count < GP_COPIES_MAX)
         step->copies[step->copy_count++] = (int16_t)copy;
     else
         gp_tape_release(step->tape, copy);
 }
 
-int gp_step_product(gp_step *step, int x, uint64_t inputs, uint64_t outputs, bool bias, int stored, bool trained) {
+int gp_step_product(gp_replayer *step, int x, uint64_t inputs, uint64_t outputs, bool bias, int stored, bool trained) {
     gp_tape *tape = step->tape;
     uint64_t weight = gp_mul(inputs, outputs), biases = bias ? outputs : 0;
     uint64_t rows = gp_step_value(step, x)->elements / inputs;
@@ -121,7 +140,7 @@ int gp_step_product(gp_step *step, int x, uint64_t inputs, uint64_t outputs, boo
 }
 
 /* result = base(x); x = x.to(A.dtype); result = result + B(A(dropout(x))) * scale; result.to(its type). */
-static int adapted(gp_step *step, int x, int base, uint64_t inputs, uint64_t outputs) {
+static int adapted(gp_replayer *step, int x, int base, uint64_t inputs, uint64_t outputs) {
     gp_tape *tape = step->tape;
     uint64_t rank = step->of->rank;
     int size = gp_step_value(step, base)->size;
@@ -150,14 +169,14 @@ static const gp_matrix *find(const gp_layer *layer, gp_tensor tensor) {
     return NULL;
 }
 
-int gp_step_projection(gp_step *step, int x, uint64_t inputs, uint64_t outputs, bool bias, unsigned target) {
+int gp_step_projection(gp_replayer *step, int x, uint64_t inputs, uint64_t outputs, bool bias, unsigned target) {
     int base = gp_step_product(step, x, inputs, outputs, bias, step->of->stored, !step->of->frozen);
     bool adapts = step->of->frozen && (step->of->targets & target) != 0 && step->of->plain_adapter;
     return adapts ? adapted(step, x, base, inputs, outputs) : base;
 }
 
 /* A layer without the matrix passes x on. */
-int gp_step_matrix(gp_step *step, int x, gp_tensor tensor) {
+int gp_step_matrix(gp_replayer *step, int x, gp_tensor tensor) {
     const gp_matrix *matrix = find(step->layer, tensor);
     if (matrix == NULL) return gp_tape_share(step->tape, x);
     return gp_step_projection(step, x, (uint64_t)matrix->inputs, (uint64_t)matrix->outputs, matrix->bias, matrix->target);

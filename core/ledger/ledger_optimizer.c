@@ -10,6 +10,7 @@ typedef struct {
     double factor, behind;     /* bytes per element */
     double last;               /* elements of the tensor visited last */
     double largest, previous;  /* of the worst pair so far */
+    bool joins;                /* gate and up are one matrix */
 } search;
 
 static void visit(search *s, double elements) {
@@ -32,6 +33,8 @@ static void visit_matrix(search *s, const gp_matrix *matrix, int copies) {
 static void visit_layer(search *s, const gp_layer *layer, double norm) {
     for (int i = 0; i < layer->matrix_count; i++) {
         const gp_matrix *matrix = &layer->matrices[i];
+        if (s->joins && matrix->tensor == GP_TENSOR_FFN_GATE) visit(s, 2.0 * (double)matrix->inputs * (double)matrix->outputs);
+        if (s->joins && (matrix->tensor == GP_TENSOR_FFN_GATE || matrix->tensor == GP_TENSOR_FFN_UP)) continue;
         bool in_turn = matrix->copies > 1 && i + 2 < layer->matrix_count && layer->matrices[i + 2].copies > 1;
         if (!in_turn) {
             visit_matrix(s, matrix, matrix->copies > 1 ? 2 : 1);
@@ -47,6 +50,7 @@ static void visit_layer(search *s, const gp_layer *layer, double norm) {
 /* GPT-2 has queries, keys and values in one matrix. */
 static void visit_model(search *s, const gp_model *model) {
     double hidden = (double)model->shape.hidden;
+    s->joins = model->shape.fused_gate_up;
     visit(s, (double)model->embedding_params);
     visit(s, (double)model->position_params);
     for (int kind = 0; kind < model->kind_count; kind++)

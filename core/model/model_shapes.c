@@ -197,6 +197,7 @@ static gp_shape with_structure(const filler *fill, const structure *candidate, b
     shape.experts.bias = shape.experts.router_bias = shape.sinks = candidate->expert_bias;
     shape.tied_embeddings = tied;
     shape.model_type = candidate->model_type;
+    shape.code = gp_config_code(candidate->model_type);
     shape.learned_positions = positions_of(fill, candidate->positions);
     take_stated(fill->request, &shape);
     double params = fill->request->params;

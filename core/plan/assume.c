@@ -1,5 +1,6 @@
 #include "plan/assume.h"
 
+#include "ledger/activations.h"
 #include "plan/derive.h"
 
 /* Defaults that stand for "not used" (one stage, no offload …) are no news. */
@@ -204,10 +205,20 @@ static void note_field(gp_plan *plan, gp_field field) {
         gp_argue_text(note(plan, GP_CODE_DERIVED_VALUE, field), "from", derived_from(job, field));
 }
 
+/* Of a fused kernel, and of a framework with layers of its own, it is not the model's code that decides. */
+static void note_layers(gp_plan *plan) {
+    const gp_recipe *recipe = &plan->layout.recipe;
+    bool detailed = gp_is_choice(&plan->job, GP_FIELD_LEDGER, GP_CHOICE_LEDGER_DETAILED);
+    if (!gp_is_training(&plan->job) || !detailed || gp_layers_are_known(&plan->model)) return;
+    if (recipe->kernels != GP_KERNELS_EAGER || !recipe->framework->hugging_face) return;
+    gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_LAYERS_ASSUMED, "model"), "value", plan->model.shape.model_type);
+}
+
 void gp_assume(gp_plan *plan) {
     for (int field = 0; field < GP_FIELD_TOTAL; field++) note_field(plan, (gp_field)field);
     if (!gp_is_training(&plan->job) && plan->layout.dcp > 1)
         gp_argue_number(gp_diagnose(&plan->diagnostics, GP_CODE_DCP_NOT_MEASURED, "infer.dcp"), "dcp", (double)plan->layout.dcp);
+    note_layers(plan);
     if (gp_is_adapter(&plan->job) && plan->job.lora_targets == 0)
         gp_argue_text(gp_diagnose(&plan->diagnostics, GP_CODE_DEFAULT_VALUE, "train.lora.targets"), "value",
                       "all-linear");

@@ -1,7 +1,8 @@
 /** Steps of small whole models measured with PyTorch 1.13 on CPU, every block of its allocator counted: what forward keeps
  * for backward, to the byte, and the peak of each phase of the second step. torch_steps.jsonl has a row for each way of
  * computing a step, with shapes in which one part after the other is the largest; "accumulated" is the second of two
- * micro-batches. */
+ * micro-batches. Of Gemma's three generations and of the other families that transformers writes otherwise than Llama's
+ * it has a sample of 630 steps of random shapes, of which saved bytes were equal in all, and phases within 1 % in 613. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import test from "node:test";
@@ -38,6 +39,34 @@ for (const [index, { id, measured }] of ROWS.entries()) {
     assert.ok(Math.abs(whole) <= CLOSE, `peak: ${(100 * whole).toFixed(2)} %`);
   });
 }
+
+test("layers whose code is not known say so, and name no operators", () => {
+  const job = (style) => ({ task: "full", hardware: { gpu: "H100", count: 1 }, train: { framework: "hf-trainer", attention: "eager", recompute: "none" },
+    model: { layers: 4, hidden: 512, heads: 8, kv_heads: 8, head_dim: 64, ffn: 2048, vocab: 1000, style } });
+  const [known, assumed] = planAll([job("gemma2"), job("gpt_neox")]);
+  const told = (report) => report.assumptions.filter(({ code }) => code === "layers_assumed").map(({ args }) => args.value);
+  assert.deepEqual([told(known), told(assumed)], [[], ["gpt_neox"]]);
+  assert.ok(known.memory.saved.some(({ operator }) => operator === "tanh"));
+  assert.equal(assumed.memory.saved, undefined);
+  const width = (report) => {
+    const { bytes, low_bytes, high_bytes } = report.memory.stages[0].items.find(({ id }) => id === "activations");
+    return (high_bytes - low_bytes) / bytes;
+  };
+  assert.ok(width(assumed) > 1.9 * width(known), "twice as wide a range");
+});
+
+test("a config's caps decide, and null is none", () => {
+  const config = { model_type: "gemma2", num_hidden_layers: 2, hidden_size: 64, num_attention_heads: 4, num_key_value_heads: 2, head_dim: 16,
+    intermediate_size: 128, vocab_size: 500 };
+  const train = { framework: "hf-trainer", precision: "bf16", weights: "bf16", autocast: false, attention: "eager", micro_batch: 1, seq_len: 32, recompute: "none" };
+  const caps = [{}, { attn_logit_softcapping: null }, { final_logit_softcapping: null }, { attn_logit_softcapping: null, final_logit_softcapping: null }];
+  const [both, logits, scores, none] = planAll(caps.map((keys) => ({ task: "full", hardware: { gpu: "cpu", count: 1 }, train, model: { config: { ...config, ...keys } } })))
+    .map(({ memory }) => memory.saved_bytes);
+  // tanh of 2 layers' scores of 4 heads, of the logits; two numbers each, of 8 bytes.
+  assert.equal(both - logits, 2 * (2 * 4 * 32 * 32 + 16));
+  assert.equal(both - scores, 2 * 32 * 500 + 16);
+  assert.equal(both - none, both - logits + (both - scores));
+});
 
 test("rows of every family, type, adapter and optimizer are there", () => {
   const seen = (value) => new Set(ROWS.map(({ job }) => value(job)));

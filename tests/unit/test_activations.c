@@ -62,6 +62,30 @@ static void test_llama(void **state) {
     expect("full", "qwen3", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f + (a + g) * (6 * d + 4), 8);
 }
 
+/* A norm that multiplies in fp32 keeps 2 h more for its weight, and 1 + weight; one after a block has an output that
+ * nothing keeps; a cap of the scores keeps tanh of them and two numbers. */
+static void test_gemma(void **state) {
+    (void)state;
+    expect("full", "gemma", GQA, BF16, 20 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8 + 8 * h);
+    expect("full", "gemma", GQA, FP32, 24 * h + 8 + 16 * q + 4 * a * s + 16 * f, 8 + 8 * h);
+    expect("full", "gemma2", GQA, BF16, 36 * h + 16 + 8 * q + 8 * a * s + 8 * f, 24 + 16 * h);
+    expect("full", "gemma2", GQA, FP32, 40 * h + 16 + 16 * q + 8 * a * s + 16 * f, 24 + 16 * h);
+    expect("full", "gemma3_text", GQA, BF16, 36 * h + 16 + 8 * q + 6 * a * s + 8 * f + (a + g) * (8 * d + 4),
+           8 + 16 * h + 8 * d);
+}
+
+/* OLMo 2 norms what the blocks give, and queries and keys whole; Cohere centres operator by operator and has one norm;
+ * Granite multiplies each block's result by a number; a layer of GLM's keeps tables for half of a head. */
+static void test_other_layers(void **state) {
+    (void)state;
+    expect("full", "olmo2", GQA, BF16, 20 * h + 8 + 8 * q + 6 * a * s + 8 * f + 8 * q + 8 * g * d + 8, 8);
+    expect("full", "exaone4", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f + (a + g) * (6 * d + 4), 8);
+    expect("full", "cohere", GQA, BF16, 14 * h + 4 + 8 * q + 6 * a * s + 8 * f, 8 + 4 * h);
+    expect("full", "granite", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 24);
+    expect("full", "glm", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8 + 2 * s * d);
+    expect("full", "phi3", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8);
+}
+
 /* The scores are gone, the kernel keeps a log-sum-exp; keys and values are whole, or as they are. */
 static void test_flash_kernels(void **state) {
     (void)state;
@@ -185,6 +209,9 @@ static void test_alike_layers_are_what_they_are_one_by_one(void **state) {
         {"full", "llama", GQA, AUTOCAST FULL_RECOMPUTE ",\"loss\":\"fused\""},
         {"full", "llama", GQA, AUTOCAST FULL_RECOMPUTE ",\"loss_impl\":\"hf-old\""},
         {"full", "llama", GQA, BF16 FULL_RECOMPUTE ",\"grad_accum\":4"},
+        {"full", "gemma2", GQA, BF16},
+        {"full", "gemma3_text", GQA, AUTOCAST FULL_RECOMPUTE},
+        {"full", "olmo2", GQA, BF16 FULL_RECOMPUTE},
         {"full", "gpt2", MHA, AUTOCAST ",\"dropout\":0.1"},
         {"full", "gpt2", MHA, BF16 FULL_RECOMPUTE ",\"dropout\":0.1"},
         {"full", "mixtral", GQA ",\"moe\":{\"experts\":4,\"topk\":2}", BF16},
@@ -245,6 +272,8 @@ static void test_replays_are_remembered(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_gemma),
+        cmocka_unit_test(test_other_layers),
         cmocka_unit_test(test_flash_kernels),
         cmocka_unit_test(test_named_parts_are_computed_again), cmocka_unit_test(test_losses_hold_what_they_must),
         cmocka_unit_test(test_gpt),
