@@ -25,7 +25,7 @@ typedef struct {
     double value;
 } gp_term;
 
-#define GP_TERMS_MAX 12
+#define GP_TERMS_MAX 13
 typedef struct {
     uint64_t bytes;
     const gp_formula *formula;

@@ -118,12 +118,12 @@ gp_amount gp_workspace_llama_copies_amount(const gp_llama_widths *widths);
 typedef struct {
     double dense_bytes, rate, dense_flop, flops;         /* matrices that every token uses, and the head */
     double expert_bytes, expert_rate, expert_flop;       /* experts that some token of the step uses */
-    double cache_bytes, cache_rate, latency_s, reduce_s;
+    double cache_bytes, cache_rate, latency_s, reduce_s, exchange_s;
     double host_s;                                       /* what the host computes */
 } gp_step_parts;
 double gp_step_seconds(const gp_step_parts *parts, gp_amount *why);
 typedef struct {
-    double flop, flops, passes, pass_bytes, rate, pass_s, attention_flop, attention_flops, reduce_s;
+    double flop, flops, passes, pass_bytes, rate, pass_s, attention_flop, attention_flops, reduce_s, exchange_s;
     double host_s;
     double overlap;                                      /* of pipeline stages: 1 = one after the other */
 } gp_prompt_parts;
@@ -131,7 +131,11 @@ double gp_prompt_seconds(const gp_prompt_parts *parts, gp_amount *why);
 /* All-reduces of a step or a pass; `moved_bytes` by each of them. */
 typedef struct { double reduces, passes, start_s, moved_bytes, link_rate; } gp_reduce_parts;
 double gp_reduce_seconds(const gp_reduce_parts *parts, gp_amount *why);
-typedef struct { double layers, layer_s, expert_layers, expert_layer_s, step_start_s; } gp_floor_parts;
+/* Tokens that go to the ranks of their experts and back, in a step or a pass; `sent_bytes` in each layer of experts. */
+typedef struct { double expert_layers, passes, start_s, sent_bytes, link_rate; } gp_exchange_parts;
+double gp_exchange_seconds(const gp_exchange_parts *parts, gp_amount *why);
+/* `kernels` of a layer, in those of one with plain attention and a dense block. */
+typedef struct { double layers, kernels, layer_s, expert_layers, expert_layer_s, step_start_s; } gp_floor_parts;
 double gp_floor_seconds(const gp_floor_parts *parts, gp_amount *why);
 /* Of a layer's experts those that a step uses; `missed` is the share that no token of it chose. */
 double gp_experts_touched(double experts, double missed, gp_amount *why);

@@ -7,7 +7,7 @@
 static const gp_formula step = GP_FORMULA(
     "time.step",
     "max(dense_bytes / rate, dense_flop / flops) + max(expert_bytes / expert_rate, expert_flop / flops) + "
-    "cache_bytes / cache_rate + latency_s + reduce_s + host_s",
+    "cache_bytes / cache_rate + latency_s + reduce_s + exchange_s + host_s",
     "Williams et al. 2009 (roofline), doi:10.1145/1498765.1498785; Pope et al. 2022, arXiv:2211.05102, section 2: a step "
     "reads the weights once and the cache of every sequence; rates and latencies fitted on docs/accuracy.md's rows");
 double gp_step_seconds(const gp_step_parts *p, gp_amount *why) {
@@ -16,17 +16,18 @@ double gp_step_seconds(const gp_step_parts *p, gp_amount *why) {
                              {"expert_bytes", p->expert_bytes}, {"expert_rate", p->expert_rate},
                              {"expert_flop", p->expert_flop},   {"cache_bytes", p->cache_bytes},
                              {"cache_rate", p->cache_rate},     {"latency_s", p->latency_s},
-                             {"reduce_s", p->reduce_s},
+                             {"reduce_s", p->reduce_s},         {"exchange_s", p->exchange_s},
                              {"host_s", p->host_s}};
     *why = GP_AMOUNT(step, 0, terms);
     return fmax(p->dense_bytes / p->rate, p->dense_flop / p->flops) +
            fmax(p->expert_bytes / p->expert_rate, p->expert_flop / p->flops) + p->cache_bytes / p->cache_rate +
-           p->latency_s + p->reduce_s + p->host_s;
+           p->latency_s + p->reduce_s + p->exchange_s + p->host_s;
 }
 
 static const gp_formula prompt = GP_FORMULA(
     "time.prompt",
-    "(flop / flops + passes * (pass_bytes / rate + pass_s) + attention_flop / attention_flops) * overlap + reduce_s + host_s",
+    "(flop / flops + passes * (pass_bytes / rate + pass_s) + attention_flop / attention_flops) * overlap + reduce_s + exchange_s + "
+    "host_s",
     "Pope et al. 2022, arXiv:2211.05102, section 2: 2 FLOP for each parameter and token, and the attention's own; rates "
     "and latencies fitted on docs/accuracy.md's rows");
 double gp_prompt_seconds(const gp_prompt_parts *p, gp_amount *why) {
@@ -40,10 +41,12 @@ double gp_prompt_seconds(const gp_prompt_parts *p, gp_amount *why) {
                              {"attention_flops", p->attention_flops},
                              {"overlap", p->overlap},
                              {"reduce_s", p->reduce_s},
+                             {"exchange_s", p->exchange_s},
                              {"host_s", p->host_s}};
     *why = GP_AMOUNT(prompt, 0, terms);
     double passes = p->passes * (p->pass_bytes / p->rate + p->pass_s);
-    return (p->flop / p->flops + passes + p->attention_flop / p->attention_flops) * p->overlap + p->reduce_s + p->host_s;
+    return (p->flop / p->flops + passes + p->attention_flop / p->attention_flops) * p->overlap + p->reduce_s + p->exchange_s +
+           p->host_s;
 }
 
 static const gp_formula tpot = GP_FORMULA(
@@ -100,18 +103,33 @@ double gp_reduce_seconds(const gp_reduce_parts *p, gp_amount *why) {
     return p->reduces * (p->passes * p->start_s + p->moved_bytes / p->link_rate);
 }
 
+static const gp_formula exchange = GP_FORMULA(
+    "time.exchange", "expert_layers * (passes * start_s + sent_bytes / link_rate)",
+    "DeepSeek-AI 2024 (DeepSeek-V3), arXiv:2412.19437, section 3.4: attention in groups of ranks, experts over all of them, and "
+    "two all-to-alls a layer; github.com/deepseek-ai/DeepEP docs/legacy.md: 77 and 114 us for 128 tokens on each of 8 ranks");
+double gp_exchange_seconds(const gp_exchange_parts *p, gp_amount *why) {
+    const gp_term terms[] = {{"expert_layers", p->expert_layers},
+                             {"passes", p->passes},
+                             {"start_s", p->start_s},
+                             {"sent_bytes", p->sent_bytes},
+                             {"link_rate", p->link_rate}};
+    *why = GP_AMOUNT(exchange, 0, terms);
+    return p->expert_layers * (p->passes * p->start_s + p->sent_bytes / p->link_rate);
+}
+
 static const gp_formula floor_of_step = GP_FORMULA(
-    "time.floor", "layers * layer_s + expert_layers * expert_layer_s + step_start_s",
+    "time.floor", "layers * kernels * layer_s + expert_layers * expert_layer_s + step_start_s",
     "what a decode step takes at least, whatever the bandwidth: the kernels of a layer start one after the other; fitted on "
     "docs/accuracy.md's rows");
 double gp_floor_seconds(const gp_floor_parts *p, gp_amount *why) {
     const gp_term terms[] = {{"layers", p->layers},
+                             {"kernels", p->kernels},
                              {"layer_s", p->layer_s},
                              {"expert_layers", p->expert_layers},
                              {"expert_layer_s", p->expert_layer_s},
                              {"step_start_s", p->step_start_s}};
     *why = GP_AMOUNT(floor_of_step, 0, terms);
-    return p->layers * p->layer_s + p->expert_layers * p->expert_layer_s + p->step_start_s;
+    return p->layers * p->kernels * p->layer_s + p->expert_layers * p->expert_layer_s + p->step_start_s;
 }
 
 static const gp_formula touched = GP_FORMULA(
@@ -142,4 +160,4 @@ double gp_prefill_per_second(double tokens, double prompt_s, gp_amount *why) {
 }
 
 const gp_formula *const gp_formulas_timing[] = {&step, &prompt, &tpot, &ttft, &throughput, &decode, &prefill,
-                                                &reduce, &floor_of_step, &touched, NULL};
+                                                &reduce, &exchange, &floor_of_step, &touched, NULL};

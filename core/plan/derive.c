@@ -138,14 +138,23 @@ static void check_weight_format(const gp_job *job, gp_diagnostics *diagnostics) 
         refuse_format(GP_FIELD_WEIGHTS, name, gp_format_nearest(name), diagnostics);
 }
 
-/* Engines keep the cache in the 16-bit type they compute in. */
+/* Checkpoints in NVFP4 come from NVIDIA's Model Optimizer, which has the cache in fp8 too, and TensorRT-LLM takes what the
+ * checkpoint says (docs/source/features/quantization.md: dtype "auto"; hf_quant_config.json: kv_cache_quant_algo). */
+static bool checkpoint_has_fp8_cache(const gp_job *job) {
+    const char *name = job->settings[GP_FIELD_WEIGHTS].text;
+    gp_format scratch;
+    const gp_format *format = gp_known(job, GP_FIELD_WEIGHTS) && name != NULL ? gp_format_find(name, &scratch) : NULL;
+    return format != NULL && strcmp(format->name, "nvfp4") == 0 && gp_choice_is(job, GP_FIELD_ENGINE, "tensorrt-llm");
+}
+
+/* Engines keep the cache in the 16-bit type they compute in, but for one that the checkpoint names. */
 static void derive_cache_format(gp_job *job, const gp_device *device, gp_diagnostics *diagnostics) {
     const char *name = job->settings[GP_FIELD_KV].text;
     bool bf16 = device->row == NULL || device->row->bf16;
     bool llama_cpp =
         gp_choice_is(job, GP_FIELD_ENGINE, "llama.cpp") || gp_choice_is(job, GP_FIELD_ENGINE, "ik_llama.cpp");
     if (!gp_known(job, GP_FIELD_KV) || gp_choice_is(job, GP_FIELD_KV, "auto"))
-        gp_set_choice(job, GP_FIELD_KV, llama_cpp ? "f16" : bf16 ? "bf16" : "fp16", GP_DERIVED);
+        gp_set_choice(job, GP_FIELD_KV, llama_cpp ? "f16" : checkpoint_has_fp8_cache(job) ? "fp8" : bf16 ? "bf16" : "fp16", GP_DERIVED);
     else if (gp_whole(job, GP_FIELD_KV) < 0 && name != NULL && !(gp_kv_bits(name) > 0))
         refuse_format(GP_FIELD_KV, name, "", diagnostics);
 }

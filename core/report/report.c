@@ -222,6 +222,7 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
     const gp_step_insight *insight = &serving->insight;
     gp_write_known(writer, "floor_s", insight->floor.value);
     gp_write_known(writer, "reduce_s", insight->reduce.value);
+    gp_write_known(writer, "exchange_s", insight->exchange.value);
     gp_write_known(writer, "experts_touched", insight->touched.value);
     if (curve->has_targets) gp_write_number(writer, "within_targets", curve->within_targets);
     if (detail != GP_DETAIL_BRIEF) {
@@ -237,6 +238,7 @@ static void write_serving(gp_writer *writer, const gp_serving *serving, const gp
         write_reason(writer, "throughput_tok_s", &serving->throughput, detail);
         write_reason(writer, "floor_s", &insight->floor, detail);
         write_reason(writer, "reduce_s", &insight->reduce, detail);
+        write_reason(writer, "exchange_s", &insight->exchange, detail);
         write_reason(writer, "experts_touched", &insight->touched, detail);
         gp_write_close(writer, '}');
     }

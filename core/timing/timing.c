@@ -33,6 +33,7 @@ typedef struct {
     double prompt, output, context; /* tokens; context: halfway through the output */
     double asked, most;             /* sequences over all replicas */
     double computed;                /* tokens of a prompt that no cached prefix holds */
+    bool open;                      /* the job leaves open how many are served, or over how many GPUs a layer is split */
 } traffic;
 
 /* A job that names a context and no prompt fills the context, in speed as in memory. */
@@ -51,6 +52,8 @@ static traffic traffic_of(const gp_job *job, const gp_replica *m, const gp_servi
     load.context = load.prompt + load.output / 2;
     load.computed = load.prompt >= 1 ? fmax(1, floor(load.prompt * (1 - gp_real_or(job, GP_FIELD_PREFIX_HITS, 0)))) : 0;
     load.asked = load.most = number(job, GP_FIELD_CONCURRENCY, 1);
+    load.open = gp_origin_of(job, GP_FIELD_CONCURRENCY) != GP_GIVEN;
+    load.open = load.open || (m->layout->gpus > 1 && gp_origin_of(job, GP_FIELD_INFER_TP) != GP_GIVEN);
     if (!m->engine->server) return load;
     double most = m->engine->most_sequences > 0 ? m->engine->most_sequences : m->layout->recipe.prepared_sequences;
     if (gp_known(job, GP_FIELD_MAX_NUM_SEQS)) most = (double)gp_whole(job, GP_FIELD_MAX_NUM_SEQS);
@@ -77,23 +80,33 @@ static double shared_seconds(const gp_replica *m, double prompt, double prompt_s
 /* Libraries read the prompts of a batch at once and generate then; servers and llama.cpp read one after the other. */
 static bool reads_batch(const gp_replica *m) { return m->layout->recipe.engine == GP_ENGINE_TRANSFORMERS; }
 
+/* Hundreds at once come and go unevenly, and what a job leaves open its engine may settle otherwise: each widens the range. */
+static double serving_spread(const gp_replica *m, const traffic *load) {
+    const double wider = 1.4, many = 256;
+    double factor = (load->asked >= many ? wider : 1) * (load->open ? wider : 1);
+    return (1 + m->engine->spread_serving) * factor - 1;
+}
+
 /* Returns the seconds that a new request waits for others. */
 static double generate(const gp_replica *m, const traffic *load, double batch, double prompt_s, gp_serving *serving) {
     const gp_engine_speed *engine = m->engine;
     double full_s = 0, shared_s = shared_seconds(m, load->computed, prompt_s, &full_s);
     bool at_once = reads_batch(m);
     if (at_once) shared_s /= batch;
-    gp_throughput_parts parts = {engine->duty, serving->sequences, load->output, serving->step.value, m->tokens_per_step,
-                                 batch,        shared_s};
+    bool queues = engine->queue_duty > 0 && load->asked > serving->sequences;
+    gp_throughput_parts parts = {queues ? engine->queue_duty : engine->duty, serving->sequences, load->output,
+                                 serving->step.value, m->tokens_per_step, batch, shared_s};
     serving->throughput.value = gp_throughput_per_second(&parts, &serving->throughput.why);
-    serving->throughput_tok_s = ranged_rate(serving->throughput.value, engine->spread_serving, &serving->step);
-    double others = at_once ? 0 : (batch - 1) * shared_s / load->output;
-    if (others > full_s) { /* bound by prompts: fewer decode at once */
+    serving->throughput_tok_s = ranged_rate(serving->throughput.value, serving_spread(m, load), &serving->step);
+    /* Groups that share experts wait for the prompts of each. */
+    double others = at_once ? 0 : (batch * m->expert_groups - 1) * shared_s / load->output;
+    if (engine->prompts_first > 0) others *= engine->prompts_first;
+    else if (others > full_s) { /* bound by prompts: fewer decode at once */
         serving->step = gp_replica_step(m, fmax(1, batch * full_s / others), load->context);
         others = full_s;
     }
     serving->tpot.value = gp_tpot_seconds(serving->step.value, m->tokens_per_step, others, &serving->tpot.why);
-    double spread = batch <= 1 ? engine->spread_decode : engine->spread_serving;
+    double spread = batch <= 1 ? engine->spread_decode : serving_spread(m, load);
     serving->tpot_s = ranged_time(serving->tpot.value, spread, &serving->step);
     /* For a place; for the step at hand; and behind prompts of its own time, as if one request in ten came in a burst. */
     const double burst_share = 0.1;

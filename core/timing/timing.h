@@ -18,8 +18,8 @@ typedef struct {
 } gp_timed;
 
 /* Of a decode step at the job's concurrency: the experts of a layer that it uses, the seconds that its layers take at least,
- * and those of its all-reduces. 0 where there are none. */
-typedef struct { gp_timed touched, floor, reduce; } gp_step_insight;
+ * those of its all-reduces, and those in which tokens go to the ranks of their experts and back. 0 where there are none. */
+typedef struct { gp_timed touched, floor, reduce, exchange; } gp_step_insight;
 
 typedef struct {
     gp_range ttft_s;            /* from a request to its first token, waiting for a place included */
@@ -58,9 +58,10 @@ void gp_timing_serving(const gp_job *job, const gp_model *model, const gp_layout
                        const gp_serving_room *room, gp_serving *serving, gp_serving_curve *curve);
 
 /* Formats by how kernels treat them: 16 bits and more; 8 and 4 bits that are unpacked to 16, AWQ by its own; GGUF blocks; fp8 and fp4
- * that are multiplied as they are. */
+ * that are multiplied as they are, on cards with units for them; fp4 on others, where fp8 is as any 8 bits. */
 typedef enum {
-    GP_SPEED_16, GP_SPEED_W8, GP_SPEED_W4, GP_SPEED_AWQ, GP_SPEED_GGUF, GP_SPEED_FP8, GP_SPEED_FP4, GP_SPEED_FORMATS
+    GP_SPEED_16, GP_SPEED_W8, GP_SPEED_W4, GP_SPEED_AWQ, GP_SPEED_GGUF, GP_SPEED_FP8, GP_SPEED_FP4, GP_SPEED_FP4_UNPACKED,
+    GP_SPEED_FORMATS
 } gp_speed_format;
 
 /* What an engine reaches of a device. Shares are of the peak of the data sheet, times in seconds. Multipliers by format
@@ -72,17 +73,24 @@ typedef struct {
     double limit_bytes_per_s; /* that kernels reach on any device, 0 = none */
     double unpack_flop;       /* of the device for each packed weight that a step reads, 0 = unpacking is no limit */
     double layer_s, expert_layer_s, step_s, sequence_s; /* each layer, layer of experts, step, sequence of a step */
+    double latent_layers, index_layers, shared_layers; /* kernels that a layer has besides, as so many layers more: for a latent,
+                                 its indexer, shared experts */
+    double routed_s;          /* each token of a step in each layer of experts: it is routed, sorted and added up again */
     double kernel_layer_s;    /* each layer of a step that no graph holds: the host launches it while the device works */
     double answer_s;          /* each sequence's token on its way through the server, while the device works on */
     double hook_s;            /* each layer, where layers are spread over devices */
     double stage_s;           /* each device but the first of those, which hands a step's state on */
     double reduce_s;          /* an all-reduce of few bytes */
+    double step_link_share;   /* of the link's rate, in the all-reduces of a step; 0 = as in those of a prompt */
     double compute_share;     /* of the FLOP rate, decoding many sequences */
     double prefill_share, attention_share; /* of the FLOP rate, reading prompts */
     double pass_layer_s;      /* each layer of a pass over a prompt */
     double unpack_bytes;      /* written and read for each packed weight of a pass */
     bool packed_experts;      /* but not for those of experts */
     double duty;              /* share of the time that a busy server computes */
+    double queue_duty;        /* the same while others wait, so that every place is taken; 0 = no other */
+    double prompts_first;     /* what waits is read before a step goes on: share of the others' prompts that a sequence waits
+                                 for; 0 = they are read between steps, up to the tokens of one batch */
     int most_sequences;       /* of one replica at once; 0 = what it prepares for */
     int pass_tokens;          /* of a prompt in one pass, 0 = all */
     bool host_bound;          /* the host launches kernel by kernel, while the device works */

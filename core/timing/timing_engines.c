@@ -19,6 +19,10 @@ enum {
     .pass_layer_s = US(17), .duty = 1, .host_bound = true, .expanded_cache = true, .spread_decode = 0.25, \
     .spread_serving = 0.5, .spread_prefill = 0.5, .rate = {[GP_SPEED_W4] = 34, [GP_SPEED_W8] = 73, [GP_SPEED_AWQ] = 34}
 
+/* Kernels that a layer of a server has beyond those of plain attention, and what a link gives in a step: the same in all
+ * three, fitted on all of them. */
+#define SERVED_KERNELS .latent_layers = 0.23, .index_layers = 2.1, .shared_layers = 0.22, .step_link_share = 0.39
+
 static const gp_engine_speed speeds[ROWS] = {
     /* As below, but a step is launched as one graph: 157 tokens/s of an 8B model in Q4_0 on an RTX 3090
      * (github.com/ggml-org/llama.cpp, pull request 15802, September 2025); prompts are multiplied with packed weights on
@@ -64,18 +68,32 @@ static const gp_engine_speed speeds[ROWS] = {
                 .step_s = US(860), .sequence_s = US(30), .reduce_s = US(4), .compute_share = 0.3, .prefill_share = 0.5,
                 .attention_share = 0.3, .pass_layer_s = US(380), .duty = 0.8, .server = true,
                 .spread_decode = 0.42, .spread_serving = 1, .spread_prefill = 0.6, .rate = {[GP_SPEED_W8] = 90}},
-    [VLLM_1] = {.share = 0.60, .expert_share = 0.57, .cache_share = 0.95, .layer_s = US(26.8), .expert_layer_s = US(8.3),
-                .kernel_layer_s = US(340), .step_s = US(794), .sequence_s = US(13), .answer_s = US(105),
-                .reduce_s = US(10.2), .compute_share = 0.40, .prefill_share = 0.65, .attention_share = 0.30,
-                .pass_layer_s = US(380), .duty = 0.64, .server = true,
-                .spread_decode = 0.5, .spread_serving = 1.45, .spread_prefill = 0.6,
-                .rate = {[GP_SPEED_FP8] = 128, [GP_SPEED_FP4] = 140}, .layer = {[GP_SPEED_FP8] = 130, [GP_SPEED_FP4] = 111}},
-    [SGLANG] = {.share = 0.95, .expert_share = 0.795, .cache_share = 0.949, .layer_s = US(24.1), .expert_layer_s = US(77),
-                .step_s = US(400), .sequence_s = US(54), .reduce_s = US(10), .compute_share = 0.15,
-                .prefill_share = 0.45, .attention_share = 0.55, .pass_layer_s = US(24), .duty = 0.85,
+    [VLLM_1] = {.share = 0.619, .expert_share = 1, .cache_share = 0.768, .layer_s = US(39.5),
+                    .expert_layer_s = US(13.8), SERVED_KERNELS, .routed_s = US(0.269), .step_s = US(663),
+                    .sequence_s = US(3.6), .answer_s = US(70.4), .kernel_layer_s = US(340), .reduce_s = US(9.21),
+                    .compute_share = 0.232, .prefill_share = 0.792, .attention_share = 0.3, .pass_layer_s = US(555),
+                    .duty = 0.577, .queue_duty = 0.849, .server = true,
+                    .spread_decode = 0.5, .spread_serving = 0.95, .spread_prefill = 0.6,
+                    .expert_layer = {[GP_SPEED_W4] = 124, [GP_SPEED_FP4_UNPACKED] = 119, [GP_SPEED_FP8] = 283,
+                                     [GP_SPEED_FP4] = 42},
+                    .rate = {[GP_SPEED_W8] = 38, [GP_SPEED_W4] = 61, [GP_SPEED_FP4_UNPACKED] = 113,
+                             [GP_SPEED_FP8] = 150, [GP_SPEED_FP4] = 150},
+                    .layer = {[GP_SPEED_W8] = 157, [GP_SPEED_W4] = 123, [GP_SPEED_FP4_UNPACKED] = 87,
+                              [GP_SPEED_FP8] = 107, [GP_SPEED_FP4] = 111},
+                    .compute = {[GP_SPEED_FP8] = 109, [GP_SPEED_FP4] = 138},
+                    .prefill = {[GP_SPEED_W8] = 83, [GP_SPEED_W4] = 65, [GP_SPEED_FP4_UNPACKED] = 64,
+                                [GP_SPEED_FP8] = 141, [GP_SPEED_FP4] = 59}},
+    [SGLANG] = {.share = 0.964, .expert_share = 0.761, .cache_share = 0.97, .layer_s = US(28),
+                .expert_layer_s = US(51.8), SERVED_KERNELS, .routed_s = US(1.36), .step_s = US(2260),
+                .sequence_s = US(12.4), .reduce_s = US(3.92), .compute_share = 0.296, .prefill_share = 0.69,
+                .attention_share = 0.609, .pass_layer_s = US(27.1), .duty = 0.692, .prompts_first = 0.688,
                 .most_sequences = 2048, .server = true,
-                .spread_decode = 0.4, .spread_serving = 0.72, .spread_prefill = 0.6,
-                .rate = {[GP_SPEED_FP8] = 110, [GP_SPEED_FP4] = 110}, .layer = {[GP_SPEED_FP8] = 56, [GP_SPEED_FP4] = 55}},
+                .spread_decode = 0.4, .spread_serving = 0.5, .spread_prefill = 0.6,
+                .expert_layer = {[GP_SPEED_FP8] = 50, [GP_SPEED_FP4] = 39},
+                .rate = {[GP_SPEED_FP8] = 128, [GP_SPEED_FP4] = 150},
+                .layer = {[GP_SPEED_FP8] = 126, [GP_SPEED_FP4] = 128},
+                .compute = {[GP_SPEED_FP8] = 74, [GP_SPEED_FP4] = 145},
+                .prefill = {[GP_SPEED_FP8] = 52, [GP_SPEED_FP4] = 64}},
     /* Releases before 0.5. */
     [SGLANG_0_4] = {.share = 0.37, .expert_share = 0.8, .cache_share = 0.9, .layer_s = US(60), .expert_layer_s = US(40),
                     .step_s = US(100), .sequence_s = US(10), .reduce_s = US(10), .compute_share = 0.213,
@@ -87,14 +105,18 @@ static const gp_engine_speed speeds[ROWS] = {
                     /* Experts of GPTQ take as long whatever their size (qwen.readthedocs.io, Qwen3: 30B on one GPU
                      * and 235B on four). */
                     .expert_layer = {[GP_SPEED_W4] = 1500}},
-    [TENSORRT_LLM] = {.share = 0.90, .expert_share = 0.79, .cache_share = 0.95, .layer_s = US(21),
-                      .expert_layer_s = US(33), .step_s = US(900), .sequence_s = US(11.6), .reduce_s = US(2.9),
-                      .compute_share = 0.376, .prefill_share = 0.837, .attention_share = 0.35, .pass_layer_s = US(228),
-                      .duty = 0.98, .most_sequences = 2048, .keeps_room = true, .server = true,
-                      .spread_decode = 0.4, .spread_serving = 0.76, .spread_prefill = 0.5,
-                      .rate = {[GP_SPEED_FP8] = 104, [GP_SPEED_FP4] = 95},
-                      .layer = {[GP_SPEED_FP8] = 195, [GP_SPEED_FP4] = 200}, .compute = {[GP_SPEED_FP4] = 70},
-                      .prefill = {[GP_SPEED_W4] = 128, [GP_SPEED_AWQ] = 128}},
+    [TENSORRT_LLM] = {.share = 0.798, .expert_share = 1, .cache_share = 0.83, .layer_s = US(32.3),
+                          .expert_layer_s = US(24.3), SERVED_KERNELS, .routed_s = US(0.251), .step_s = US(1010),
+                          .sequence_s = US(2.75), .reduce_s = US(2.32), .compute_share = 0.373,
+                          .prefill_share = 0.841, .attention_share = 0.312, .pass_layer_s = US(239),
+                          .duty = 0.949, .most_sequences = 2048, .keeps_room = true, .server = true,
+                          .spread_decode = 0.4, .spread_serving = 0.6, .spread_prefill = 0.5,
+                          .expert_layer = {[GP_SPEED_FP4_UNPACKED] = 134, [GP_SPEED_FP8] = 275, [GP_SPEED_FP4] = 20},
+                          .rate = {[GP_SPEED_FP4_UNPACKED] = 119, [GP_SPEED_FP8] = 121, [GP_SPEED_FP4] = 98},
+                          .layer = {[GP_SPEED_FP4_UNPACKED] = 200, [GP_SPEED_FP8] = 116, [GP_SPEED_FP4] = 146},
+                          .compute = {[GP_SPEED_FP4_UNPACKED] = 80, [GP_SPEED_FP8] = 145, [GP_SPEED_FP4] = 88},
+                          .prefill = {[GP_SPEED_W4] = 128, [GP_SPEED_AWQ] = 128, [GP_SPEED_FP4_UNPACKED] = 50,
+                                      [GP_SPEED_FP8] = 82, [GP_SPEED_FP4] = 63}},
     /* torch.compile and one graph; the static cache is repeated for every query head and goes through unfused attention
      * (github.com/pytorch-labs/gpt-fast model.py). */
     [GPT_FAST] = {.share = 0.70, .expert_share = 1.1, .cache_share = 0.06, .layer_s = US(8), .expert_layer_s = US(19),

@@ -21,10 +21,20 @@ static double peak_of(const gp_gpu_row *row, gp_speed_format format) {
     return format == GP_SPEED_FP4 && row->fp4 ? 2 * speed->fp8_flops : speed->fp8_flops;
 }
 
-/* Products with keys and with values take as long as two with their mean. */
-static double head_width(const gp_layer_kind *kind) {
-    double size = kind->value_dim > 0 ? (double)(kind->head_dim + kind->value_dim) / 2 : (double)kind->head_dim;
-    return (double)kind->heads * size;
+/* Cards without units for a format unpack it. */
+static gp_speed_format format_on(const gp_gpu_row *row, gp_speed_format format) {
+    if (format == GP_SPEED_FP8 && !row->fp8) return GP_SPEED_W8;
+    return format == GP_SPEED_FP4 && !row->fp4 ? GP_SPEED_FP4_UNPACKED : format;
+}
+
+/* What kernels of a layer take to start, in plain layers. */
+static double kernels_of(const gp_replica *m, const gp_layer *layer) {
+    const gp_engine_speed *engine = m->engine;
+    double layers = 1;
+    if (layer->kind.attention == GP_ATTENTION_LATENT) layers += engine->latent_layers;
+    if (layer->cache_index > 0) layers += engine->index_layers;
+    if (layer->expert_params > 0 && m->model->shape.experts.shared_ffn > 0) layers += engine->shared_layers;
+    return layers;
 }
 
 /* A latent of the cache is whole on every rank; with data parallelism of attention each group has its sequences. */
@@ -37,9 +47,12 @@ static void count_layers(gp_replica *m) {
         m->experts += layers * (double)layer->expert_params;
         m->dense += layers * (double)(layer->params - layer->expert_params);
         if (layer->expert_params > 0) m->expert_layers += layers;
+        m->kernel_layers += layers * kernels_of(m, layer);
     }
     int64_t tp = m->layout->attention.tp, groups = m->layout->tp / tp;
     m->attention_ways = (double)groups;
+    m->expert_ranks = (double)m->layout->attention.expert_tp;
+    m->expert_groups = m->expert_ranks > m->ranks ? (double)m->layout->attention.groups : 1;
     gp_cache_of_rank(model, m->layout, 0, model->shape.layers, &m->cache);
     m->head = (double)model->shape.vocab * (double)model->shape.hidden;
 }
@@ -156,7 +169,7 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
     m->engine = gp_engine_speed_of(job, recipe, model->expert_params > 0);
     m->model = model;
     m->layout = layout;
-    m->format = gp_speed_format_of(job, recipe);
+    m->format = format_on(row, gp_speed_format_of(job, recipe));
     m->ranks = (double)layout->tp;
     m->flops = peak_of(row, m->format);
     m->half_flops = peak_of(row, GP_SPEED_16);
@@ -174,6 +187,7 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
     double dense_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
     m->expert_bytes = recipe->linear_bits / 8;
     m->dense_bytes = (recipe->experts_only ? dense_bits : recipe->linear_bits) / 8;
+    m->dense_format = m->dense_bytes < 2 ? m->format : GP_SPEED_16;
     m->head_bytes = (recipe->whole_model || recipe->packs_head ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
 }
@@ -204,7 +218,7 @@ static double attended(const gp_model *model, double tokens) {
             double entries = floor(tokens / (double)layer->kind.compress);
             seen += layer->cache_index > 0 ? fmin(entries, (double)model->shape.latent.index_topk) : entries;
         }
-        sum += (double)model->kind_layers[i] * head_width(&layer->kind) * seen;
+        sum += (double)model->kind_layers[i] * gp_head_width(&layer->kind) * seen;
     }
     return sum;
 }
@@ -262,51 +276,21 @@ static double host_seconds(const gp_replica *m, double tokens, double device_flo
     return seconds + host->crossings * crossing_s;
 }
 
-/* Two all-reduces a layer: their latency, and what a ring moves of 16-bit hidden rows. */
-static gp_timed reduces(const gp_replica *m, double passes, double tokens) {
-    const double link_share = 0.7, each_layer = 2, element_bytes = 2;
-    gp_timed result = {.value = 0};
-    if (m->ranks <= 1) return result;
-    double moved = 2 * (m->ranks - 1) / m->ranks * tokens * (double)m->model->shape.hidden * element_bytes;
-    const gp_reduce_parts parts = {each_layer * m->layers, passes, m->engine->reduce_s + m->hop_s, moved,
-                                   m->link_bytes_per_s * link_share};
-    result.value = gp_reduce_seconds(&parts, &result.why);
-    return result;
-}
-
-static double reduce_seconds(const gp_replica *m, double passes, double tokens) { return reduces(m, passes, tokens).value; }
-
 gp_step_insight gp_replica_insight(const gp_replica *m, double batch) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
     double tokens = batch * (1 + m->draft);
-    gp_step_insight insight = {.reduce = reduces(m, 1, tokens)};
-    const gp_floor_parts floors = {m->layers, multiplied(engine->layer_s, engine->layer, m->format), m->expert_layers,
-                                   engine->expert_layer_s, engine->step_s};
+    gp_step_insight insight = {.reduce = gp_replica_reduces(m, 1, tokens, gp_replica_step_link_share(m)),
+                               .exchange = gp_replica_exchange(m, 1, tokens)};
+    const gp_floor_parts floors = {m->layers, m->kernel_layers / m->layers,
+                                   multiplied(engine->layer_s, engine->layer, m->dense_format),
+                                   m->expert_layers, multiplied(engine->expert_layer_s, engine->expert_layer, m->format),
+                                   engine->step_s};
     insight.floor.value = gp_floor_seconds(&floors, &insight.floor.why);
     if (m->expert_layers > 0)
         insight.touched.value =
-            gp_experts_touched((double)experts->count, 1 - touched(experts, tokens), &insight.touched.why);
+            gp_experts_touched((double)experts->count, 1 - touched(experts, tokens * m->expert_groups), &insight.touched.why);
     return insight;
-}
-
-/* Ranks that share out a sequence's tokens gather the queries of all their heads and, with what each makes of its tokens, a
- * sum for each head, and add up the outputs (vllm/v1/attention/ops: cp_lse_ag_out_rs). No measurement tells how long: three
- * collectives a layer, each as slow to start as an all-reduce. Heads of a latent are as wide as it is. */
-static double merge_seconds(const gp_replica *m, double tokens) {
-    const double link_share = 0.7, each_layer = 3, element_bytes = 2, ways = 2;
-    double ranks = (double)m->layout->dcp, seconds = 0;
-    if (ranks <= 1) return 0;
-    for (int i = 0; i < m->model->kind_count; i++) {
-        const gp_layer *layer = &m->model->kinds[i];
-        if (layer->cache_keys == 0) continue;
-        bool latent = layer->kind.attention == GP_ATTENTION_LATENT;
-        double width = latent ? (double)layer->kind.heads * (double)(layer->cache_keys + layer->cache_values) : head_width(&layer->kind);
-        double moved = ways * (ranks - 1) * tokens * width / (double)m->layout->attention.tp * element_bytes;
-        double starts = each_layer * (m->engine->reduce_s + m->hop_s);
-        seconds += (double)m->model->kind_layers[i] * (starts + moved / (m->link_bytes_per_s * link_share));
-    }
-    return seconds;
 }
 
 gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
@@ -317,21 +301,27 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
         rate = fmin(rate, m->flops / engine->unpack_flop * m->dense_bytes);
     const double draft_share = 0.05;
     gp_step_parts parts = {.rate = rate, .expert_rate = rate * engine->expert_share};
+    if (m->dense_format != m->format && !(engine->limit_bytes_per_s > 0))
+        parts.rate = multiplied(m->bandwidth * engine->share, engine->rate, m->dense_format);
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
     parts.dense_bytes = sent * m->dense_bytes / m->dense_ranks + m->head * (1 - m->host.head) * m->head_bytes / m->head_ranks;
     double tokens = batch * (1 + m->draft);
     parts.dense_flop = 2 * (sent + m->head * (1 - m->host.head)) * tokens / m->ranks;
     parts.flops = multiplied(m->flops * engine->compute_share, engine->compute, m->format);
-    parts.expert_bytes = sent_experts * touched(experts, tokens) * m->expert_bytes / m->ranks;
-    parts.expert_flop = 2 * sent_experts * chosen(experts) * tokens / m->ranks / engine->expert_share;
+    double routed = tokens * m->expert_groups; /* tokens that come to the experts */
+    parts.expert_bytes = sent_experts * touched(experts, routed) * m->expert_bytes / m->expert_ranks;
+    parts.expert_flop = 2 * sent_experts * chosen(experts) * routed / m->expert_ranks / engine->expert_share;
     double cache_bytes = batch * cache_read(m, context) / m->attention_ways;
     parts.host_s = host_seconds(m, tokens, parts.flops) + m->host.attention * cache_bytes / m->host.bytes_per_s;
     parts.cache_bytes = (1 - m->host.attention) * cache_bytes;
     parts.cache_rate = m->bandwidth * engine->cache_share;
-    parts.reduce_s = reduce_seconds(m, 1, tokens) + merge_seconds(m, tokens / m->attention_ways);
-    double latency = multiplied(m->layers * engine->layer_s, engine->layer, m->format) +
+    parts.reduce_s = gp_replica_reduces(m, 1, tokens, gp_replica_step_link_share(m)).value +
+                     gp_replica_merge_seconds(m, tokens / m->attention_ways);
+    parts.exchange_s = gp_replica_exchange(m, 1, tokens).value;
+    double latency = multiplied(m->kernel_layers * engine->layer_s, engine->layer, m->dense_format) +
                      multiplied(m->expert_layers * engine->expert_layer_s, engine->expert_layer, m->format) +
-                     engine->step_s + batch / m->attention_ways * engine->sequence_s;
+                     m->expert_layers * routed * engine->routed_s + engine->step_s +
+                     batch / m->attention_ways * engine->sequence_s;
     if (m->layout->pp > 1) latency += m->layers * engine->hook_s + ((double)m->layout->pp - 1) * engine->stage_s;
     gp_timed result;
     double device_s = gp_step_seconds(&parts, &result.why);
@@ -346,15 +336,29 @@ gp_timed gp_replica_step(const gp_replica *m, double batch, double context) {
     return result;
 }
 
+/* Sparse attention to a latent (DeepSeek-V3.2, arXiv:2512.02556, section 2.1): every head multiplies with the latent itself
+ * and its rotary key, for the tokens that are chosen; the indexer scores all of them. */
+static double sparse_latent_flop(const gp_model *model, const gp_layer *layer, double tokens) {
+    const gp_latent *latent = &model->shape.latent;
+    double seen = fmin(tokens, (double)latent->index_topk), width = (double)(2 * latent->kv_lora + latent->rope);
+    double flop = (double)layer->kind.heads * width * seen * (2 * tokens - seen);
+    if (layer->cache_index > 0) flop += (double)latent->index_heads * (double)latent->index_dim * tokens * tokens;
+    return flop;
+}
+
 /* FLOP of causal attention over a sequence, of which windows see but the last tokens. */
 static double attention_flop(const gp_model *model, double tokens) {
     double flop = compressed_flop(model, tokens);
     for (int i = 0; i < model->kind_count; i++) {
         const gp_layer *layer = &model->kinds[i];
         if (layer->cache_keys == 0 || layer->kind.attention == GP_ATTENTION_COMPRESSED) continue;
+        if (layer->kind.attention == GP_ATTENTION_LATENT && model->shape.latent.index_topk > 0) {
+            flop += (double)model->kind_layers[i] * sparse_latent_flop(model, layer, tokens);
+            continue;
+        }
         double seen = layer->window > 0 ? fmin(tokens, (double)layer->window) : tokens;
         double pairs = seen * (2 * tokens - seen); /* twice as many as are seen */
-        flop += 2 * (double)model->kind_layers[i] * head_width(&layer->kind) * pairs;
+        flop += 2 * (double)model->kind_layers[i] * gp_head_width(&layer->kind) * pairs;
     }
     return flop;
 }
@@ -365,23 +369,26 @@ gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
     double pass = m->pass_tokens > 0 ? fmin(tokens, m->pass_tokens) : tokens;
     double stages = (double)m->layout->pp;
     bool packed = m->format == GP_SPEED_GGUF || m->format == GP_SPEED_W4 || m->format == GP_SPEED_AWQ ||
-                  m->format == GP_SPEED_W8;
+                  m->format == GP_SPEED_W8 || m->format == GP_SPEED_FP4_UNPACKED;
     gp_prompt_parts parts = {.passes = ceil(tokens / pass), .overlap = 1};
     double peak = engine->half_accumulate ? m->half_flops * m->half_gain : m->flops;
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
-    parts.flop = 2 * (sent + sent_experts * chosen(experts)) * tokens / m->ranks;
+    /* A group of data-parallel attention reads a prompt of its own alone, but for the experts. */
+    double readers = (double)m->layout->attention.tp;
+    parts.flop = 2 * (sent / readers + sent_experts * chosen(experts) / m->expert_ranks) * tokens;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
     double used = sent_experts * touched(experts, pass), unpacked = packed ? engine->unpack_bytes : 0;
     double of_experts = m->expert_bytes + (engine->packed_experts ? 0 : unpacked);
-    parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * of_experts / m->ranks;
+    parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * of_experts / m->expert_ranks;
     parts.rate = limited(m->bandwidth * engine->share, engine->limit_bytes_per_s);
     parts.pass_s = multiplied(m->layers * engine->pass_layer_s, engine->layer, m->format) + engine->step_s;
     double attention = attention_flop(m->model, length) * tokens / length;
-    parts.attention_flop = (1 - m->host.attention) * attention / m->ranks;
+    parts.attention_flop = (1 - m->host.attention) * attention / readers;
     parts.host_s = parts.passes * host_seconds(m, pass, parts.flops) +
                    m->host.attention * attention / m->host.attention_flops;
     parts.attention_flops = m->half_flops * engine->attention_share * (engine->half_scores ? m->half_gain : 1);
-    parts.reduce_s = reduce_seconds(m, parts.passes, tokens);
+    parts.reduce_s = gp_replica_reduces(m, parts.passes, tokens * m->attention_ways, GP_PROMPT_LINK_SHARE).value;
+    parts.exchange_s = gp_replica_exchange(m, parts.passes, tokens / m->expert_groups).value;
     if (m->pass_tokens > 0 && stages > 1 && parts.passes > 1)
         parts.overlap = (parts.passes + stages - 1) / (parts.passes * stages);
     gp_timed result;

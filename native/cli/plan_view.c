@@ -147,7 +147,8 @@ static void figures_row(gp_table *table, const gp_view *view, const char *label,
 /* What a decode step is made of. */
 static void step_row(gp_table *table, const gp_view *view, const cJSON *time) {
     static const char *const figures[][2] = {
-        {"floor_s", "cli.plan.floor"}, {"reduce_s", "cli.plan.reduce"}, {"experts_touched", "cli.plan.touched"}};
+        {"floor_s", "cli.plan.floor"}, {"reduce_s", "cli.plan.reduce"}, {"exchange_s", "cli.plan.exchange"},
+        {"experts_touched", "cli.plan.touched"}};
     if (!gp_json_has(time, "floor_s")) return;
     row(table, view, "cli.plan.each_step");
     gp_buffer *cell = gp_table_cell(table, 1);

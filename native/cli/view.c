@@ -173,7 +173,7 @@ static void rate(gp_buffer *buffer, double value) {
 
 /* Times of serving, and the ends of their ranges. */
 static bool is_time(const char *name) {
-    static const char *const times[] = {"ttft_s", "tpot_s", "floor_s", "reduce_s"};
+    static const char *const times[] = {"ttft_s", "tpot_s", "floor_s", "reduce_s", "exchange_s"};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (strncmp(name, times[i], strlen(times[i])) == 0) return true;
     return false;

@@ -165,7 +165,7 @@ function explainTime({ report, words, format }, name) {
   const [low, high] = [time[`${name}_low`], time[`${name}_high`]];
   const named = (/** @type {string} */ figure) => (figure === 'step_s' ? 'serving_step_s' : figure); // step_s of training is another
   const text = (/** @type {string} */ figure, /** @type {number} */ value) => timeText(format, named(figure), value);
-  const inner = ['alone_s', 'step_s', 'prompt_s', 'reduce_s'].filter((other) => other in reason.terms && time.why?.[other]);
+  const inner = ['alone_s', 'step_s', 'prompt_s', 'reduce_s', 'exchange_s'].filter((other) => other in reason.terms && time.why?.[other]);
   return {
     title: words.t(`time.${named(name)}`),
     value: text(name, reason.value),
