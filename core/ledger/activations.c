@@ -322,3 +322,10 @@ gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, co
     }
     return all;
 }
+
+uint64_t gp_host_checkpoints(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_stage_share *share) {
+    if (!layout->recipe.checkpoints_on_host) return 0;
+    double tokens = (double)layout->micro_batch * (double)layout->seq_len / (double)layout->cp;
+    double layers = (double)share->layers / (double)layout->vpp * (double)share->in_flight;
+    return gp_bytes_from_double(tokens * layers * gp_layer_activations(job, model, layout, share).checkpoint);
+}

@@ -18,6 +18,9 @@ typedef struct {
 gp_layer_bytes gp_layer_activations(const gp_job *job, const gp_model *model, const gp_layout *layout,
                                     const gp_stage_share *share);
 
+/* Inputs of layers that recomputation starts from, where they are kept on the host: bytes for one GPU of the stage. */
+uint64_t gp_host_checkpoints(const gp_job *job, const gp_model *model, const gp_layout *layout, const gp_stage_share *share);
+
 /* A step of eager PyTorch code replayed operator by operator on one GPU that holds the whole model: what is alive at the
  * worst moment of the layers' forward pass, of the loss and of the backward pass, beside parameters, states and batch. */
 typedef struct {

@@ -489,5 +489,6 @@ void gp_ledger_training(const gp_job *job, const gp_model *model, const gp_layou
     else
         add_activations(job, model, layout, ledger);
     if (!replayed || layout->recipe.loss != GP_LOSS_FULL) add_logits(job, model, layout, ledger);
+    ledger->host_bytes = gp_add(ledger->host_bytes, gp_host_checkpoints(job, model, layout, &ledger->share));
     add_overhead(model, layout, ledger);
 }

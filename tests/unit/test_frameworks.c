@@ -255,6 +255,20 @@ static void test_what_is_updated_on_the_host_depends_on_the_framework(void **sta
     expect_on_device("\"framework\":\"torchtune\",\"zero\":3,\"fsdp\":\"FULL_SHARD\",\"offload\":\"params\"", 0, 0, 0, 0);
 }
 
+static void test_offloaded_checkpoints_lie_on_the_host(void **state) {
+    (void)state;
+    static const char *const jobs[] = {
+        "\"framework\":\"unsloth\",\"seq_len\":4096,\"micro_batch\":2,\"recompute\":\"full\",\"recompute_detail\":\"offloaded\"",
+        "\"framework\":\"fsdp\",\"seq_len\":4096,\"micro_batch\":2,\"recompute\":\"full\",\"offload\":\"activation\"",
+        "\"framework\":\"peft\",\"seq_len\":4096,\"micro_batch\":2,\"recompute\":\"full\",\"offload\":\"activation\""};
+    for (int i = 0; i < 3; i++) {
+        fixture *f = job_of("lora", "1", jobs[i]);
+        gp_stage_ledger ledger = ledger_of(f);
+        assert_int_equal(ledger.host_bytes, UINT64_C(32) * 2 * 4096 * 4096 * 2);
+        fixture_free(f);
+    }
+}
+
 static void test_dropout_in_megatron_keeps_a_mask_of_each_block(void **state) {
     (void)state;
     const char *base = "\"framework\":\"megatron\",\"tp\":2,\"seq_len\":4096,\"recompute\":\"none\"";
@@ -302,6 +316,7 @@ int main(void) {
         cmocka_unit_test(test_adapters_of_litgpt),
         cmocka_unit_test(test_adapters_are_of_the_type_of_their_framework_and_their_states_may_be_on_the_host),
         cmocka_unit_test(test_what_is_updated_on_the_host_depends_on_the_framework),
+        cmocka_unit_test(test_offloaded_checkpoints_lie_on_the_host),
         cmocka_unit_test(test_dropout_in_megatron_keeps_a_mask_of_each_block),
         cmocka_unit_test(test_float8_without_a_compiler_keeps_casts),
         cmocka_unit_test(test_a_step_within_backward_keeps_one_gradient),
