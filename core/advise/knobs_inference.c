@@ -112,7 +112,7 @@ static expert_layers expert_layers_of(const gp_plan *plan) {
 static bool keeps_experts_apart(const gp_plan *plan) {
     const gp_recipe *recipe = &plan->layout.recipe;
     bool apart = recipe->engine == GP_ENGINE_LLAMA_CPP && plan->model.expert_params > 0;
-    return apart && !recipe->on_host && !recipe->unified_memory && gp_device_is_measured(&plan->device);
+    return apart && !recipe->placed_by_rules && !recipe->on_host && !recipe->unified_memory && gp_device_is_measured(&plan->device);
 }
 
 /* Leaves the experts of the first so many layers on the host, in place of those that the plan leaves there. */

@@ -280,26 +280,6 @@ static double model_bits(const gp_model *model, const gp_recipe *recipe) {
     return gp_recipe_bits(recipe, model->expert_params, linear, gp_sub_or_zero(model->total_params, linear));
 }
 
-/* ik_llama.cpp and KTransformers are made for experts in host memory: they go there when the devices do not hold them
- * all, unless the job says otherwise (llama.cpp: --cpu-moe). */
-static bool keeps_experts_on_host(const gp_job *job, const gp_model *model, const gp_recipe *recipe) {
-    if (gp_known(job, GP_FIELD_EXPERTS_ON_HOST)) return gp_whole(job, GP_FIELD_EXPERTS_ON_HOST) != 0;
-    if (gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LLAMA_CPP) || gp_known(job, GP_FIELD_GPU_LAYERS)) return false;
-    const gp_gpu_row *row = gp_catalog_gpu_of(&job->gpu);
-    double device = job->gpu.memory_gib > 0 ? job->gpu.memory_gib * (double)GP_GIB : row != NULL ? (double)row->memory_bytes : 0;
-    double count = gp_known(job, GP_FIELD_COUNT) ? (double)gp_whole(job, GP_FIELD_COUNT) : 1;
-    return (double)model->total_params * recipe->linear_bits / 8 > count * device;
-}
-
-/* Layers from the first on whose experts stay on the host (llama.cpp: --n-cpu-moe). */
-static int64_t host_expert_layers(const gp_job *job, const gp_model *model, const gp_recipe *recipe) {
-    int64_t layers = model->shape.layers;
-    if (model->expert_params == 0 || recipe->on_host || recipe->unified_memory) return 0;
-    if (!gp_known(job, GP_FIELD_HOST_EXPERT_LAYERS)) return keeps_experts_on_host(job, model, recipe) ? layers : 0;
-    int64_t stated = gp_whole(job, GP_FIELD_HOST_EXPERT_LAYERS);
-    return stated < layers ? stated : layers;
-}
-
 /* An imported file: its own bytes count more than what its mix would give, which tells how the ends are packed where the
  * job does not. What is not in them is in the layers. Without a mix, or with one that cannot be, the file is one piece. */
 static void take_file(const gp_model_request *file, gp_recipe *recipe) {
@@ -363,7 +343,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     recipe->release = engine_release(job);
     if (recipe->engine == GP_ENGINE_PAGED) set_engine_limits(job, recipe);
     if (recipe->engine == GP_ENGINE_LLAMA_CPP) {
-        recipe->host_expert_layers = host_expert_layers(job, model, recipe);
+        gp_recipe_place_experts(job, model, recipe);
         const int graphs = 3000; /* builds since June 2024 launch a step as one graph (pull request 6766) */
         const int layered_cache = 1620; /* the build of December 2023 that keeps the cache by layer (pull request 4309) */
         const int scheduler = 1842; /* the build of January 2024 that brought ggml-backend's scheduler */

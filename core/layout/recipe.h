@@ -127,7 +127,9 @@ typedef struct {
     bool packs_head;                     /* the output matrix is packed like the matrices of the layers */
     /* How llama.cpp builds the graph of this architecture. */
     int64_t host_expert_layers;          /* routed experts of the first so many layers stay in host memory, where they
-                                            are computed */
+                                            are computed, or of those up to it … */
+    bool placed_by_rules;                /* … so many of the three tensors of each layer's, where rules name tensors */
+    uint8_t held_thirds[GP_MAPPED_LAYERS];
     bool ignores_windows;                /* gives windowed layers a whole cache */
     bool ffn_query;                      /* the queries' rows are alive in the feed-forward block */
     double ffn_rows, logit_rows;         /* hidden rows alive in the feed-forward block, beside the logits */
@@ -182,6 +184,11 @@ gp_beside_share gp_engine_beside_share(const gp_job *job);
 /* Resolves a job. Fields that are still open take what the framework would do on its own; an unknown weight format
  * counts as 16 bits (plan.c refuses it before). */
 void gp_recipe_build(const gp_job *job, const gp_model *model, gp_recipe *recipe);
+
+/* recipe_experts.c: places the routed experts of llama.cpp and its kin; the parameters of layers first … first + count - 1
+ * that are on the host. */
+void gp_recipe_place_experts(const gp_job *job, const gp_model *model, gp_recipe *recipe);
+double gp_recipe_held_experts(const gp_model *model, const gp_recipe *recipe, int64_t first, int64_t count);
 
 /* Bytes of layers first … first + count - 1 in the GGUF file of a recipe with a mix. */
 uint64_t gp_recipe_file_layers(const gp_model *model, const gp_recipe *recipe, int64_t first, int64_t count);

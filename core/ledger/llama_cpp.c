@@ -87,10 +87,14 @@ static layer_params params_of(const gp_model *model, int64_t first, int64_t coun
     return params;
 }
 
-/* Of the layers that are sent to a device, those from the first on whose experts stay on the host. */
-static int64_t held_layers(const gp_recipe *recipe, const sent_layers *sent) {
-    int64_t held = recipe->host_expert_layers - sent->first;
-    return held < 0 ? 0 : held < sent->count ? held : sent->count;
+/* Bytes of the file that `held` parameters of experts take: of the first layers by these layers' own types, else by those of
+ * all that are sent. */
+static uint64_t held_bytes(const gp_model *model, const gp_recipe *recipe, const sent_layers *sent, double held) {
+    int64_t count = sent->count;
+    if (!recipe->placed_by_rules && recipe->host_expert_layers < sent->first + count) count = recipe->host_expert_layers - sent->first;
+    double matrices = params_of(model, sent->first, count).all;
+    double bytes = (double)gp_recipe_file_layers(model, recipe, sent->first, count);
+    return matrices > 0 ? (uint64_t)(bytes * fmin(1, held / matrices)) : 0;
 }
 
 static gp_amount file_weights(const gp_model *model, const gp_layout *layout, const sent_layers *sent,
@@ -99,15 +103,10 @@ static gp_amount file_weights(const gp_model *model, const gp_layout *layout, co
     const gp_stage_share *share = &ledger->share;
     bool tied = recipe->file_output == 0, ends = sent->all || recipe->on_host, table = keeps_table(recipe);
     gp_file_share file = {.imported = recipe->mix_layers > 0}, host = file;
-    uint64_t experts = 0;
-    int64_t held = held_layers(recipe, sent);
     file.layers = gp_recipe_file_layers(model, recipe, sent->first, sent->count);
-    if (held > 0) {
-        layer_params params = params_of(model, sent->first, held);
-        double bytes = (double)gp_recipe_file_layers(model, recipe, sent->first, held);
-        experts = params.all > 0 ? (uint64_t)(bytes * fmin(1, params.experts / params.all)) : 0;
-        file.layers = gp_sub_or_zero(file.layers, experts);
-    }
+    double held = gp_recipe_held_experts(model, recipe, sent->first, sent->count);
+    uint64_t experts = held > 0 ? held_bytes(model, recipe, sent, held) : 0;
+    file.layers = gp_sub_or_zero(file.layers, experts);
     if (share->last && ends) file.output = tied && !table ? recipe->file_embedding : recipe->file_output;
     if (share->last && ends) file.ends = recipe->file_ends;
     if (share->first && table) file.embedding = recipe->file_embedding;
@@ -140,7 +139,7 @@ static gp_amount format_weights(const gp_model *model, const gp_layout *layout, 
     kept.expert_params = some ? share->expert_params / layers * count : share->expert_params;
     double experts = params_of(model, sent->first, sent->count).experts;
     if (experts > 0) {
-        double held = params_of(model, sent->first, held_layers(recipe, sent)).experts / experts;
+        double held = gp_recipe_held_experts(model, recipe, sent->first, sent->count) / experts;
         uint64_t left = (uint64_t)((double)kept.expert_params * held);
         kept.linear_params = gp_sub_or_zero(kept.linear_params, left);
         kept.expert_params = gp_sub_or_zero(kept.expert_params, left);

@@ -57,9 +57,11 @@ bool gp_assume_lacks_object(const gp_plan *plan, gp_field field) {
         return !llama || recipe->on_host;
     case GP_FIELD_SWA_FULL:
         return !llama || !has_windows(plan);
+    case GP_FIELD_OVERRIDE_TENSORS:
+        return !recipe->placed_by_rules;
     case GP_FIELD_EXPERTS_ON_HOST:
     case GP_FIELD_HOST_EXPERT_LAYERS:
-        return !llama || !experts || recipe->on_host || recipe->unified_memory;
+        return !llama || !experts || recipe->on_host || recipe->unified_memory || recipe->placed_by_rules;
     case GP_FIELD_HOST_BANDWIDTH:
         return !host_takes_part(plan);
     case GP_FIELD_MAX_NUM_SEQS:

@@ -85,15 +85,6 @@ static const struct {
 } hosts[] = {{64e9, 45e9, 3e12}, {128e9, 75e9, 3e12}, {0, 280e9, 5e12}};
 enum { HOST_COUNT = sizeof hosts / sizeof hosts[0] };
 
-/* Share of the routed experts in the layers that keep them on the host. */
-static double held_experts(const gp_replica *m) {
-    int64_t layers[GP_KINDS_MAX];
-    double held = 0;
-    gp_model_kinds_of(m->model, 0, m->layout->recipe.host_expert_layers, layers);
-    for (int i = 0; i < m->model->kind_count; i++) held += (double)layers[i] * (double)m->model->kinds[i].expert_params;
-    return m->experts > 0 ? held / m->experts : 0;
-}
-
 /* llama.cpp leaves the first layers to the host when it sends fewer than all, with their caches; the output matrix counts
  * as one layer more. Until December 2023 the cache of all layers counted as the last three. */
 static void set_host(const gp_job *job, gp_replica *m) {
@@ -105,7 +96,8 @@ static void set_host(const gp_job *job, gp_replica *m) {
     host->layers = fmax(0, 1 - sent / m->layers);
     host->head = sent <= m->layers ? 1 : 0;
     host->attention = recipe->cache_after_layers && sent < m->layers + cache_layers ? 1 : host->layers;
-    host->experts = fmax(host->layers, held_experts(m));
+    double held = gp_recipe_held_experts(m->model, recipe, 0, m->model->shape.layers);
+    host->experts = fmax(host->layers, m->experts > 0 ? held / m->experts : 0);
     host->crossings = (host->attention - host->layers) * m->layers + (host->experts - host->layers) * m->expert_layers;
     double whole = (m->dense + m->experts) * recipe->linear_bits / 8; /* a host is no other for holding less of it */
     int row = 0;

@@ -28,3 +28,20 @@ test("a model of experts that does not fit is told how many layers' experts to l
   assert.deepEqual([after.verdict, fewer.verdict], ["fits", "no"]);
   assert.ok(up.peak_bytes_after > 0.85 * ik.memory.usable_bytes && after.memory.peak_bytes === down.peak_bytes_after);
 });
+
+test("rules of tensor names place the experts that they name, the first that names one", () => {
+  const model = "Qwen/Qwen3-235B-A22B", infer = { weights: "gguf:Q4_K_M", context: 8192 }, gpu = { gpu: "B200", count: 1 };
+  const serve = (more) => job("llama.cpp", { ...infer, ...more }, gpu, model);
+  const rules = ["exps=CPU", String.raw`blk\.[0-9]*\.ffn_(gate|up|down)_exps\.weight$=CPU`, String.raw`^blk\.\d+\.ffn_.+exps=CPU_REPACK`, "output=CUDA0,ffn_.*_(?:exps|x)=CPU",
+    String.raw`blk\.(9[0-3]|[1-8][0-9]|[2-9])\.ffn=CPU,exps=CUDA0`, String.raw`blk\.[01]\.=CUDA0,exps=CPU`, "exps=CUDA0,exps=CPU", "ffn_(up|down)_exps=CPU", "attn=CPU", "(((((.*)*)*)*)*)*x=CPU",
+    `${"b*".repeat(70)}Q=CPU`, `${"(".repeat(70)}Q${")".repeat(70)}=CPU`, "Q=CPU,".repeat(25), "[=CPU", "a\\\\", `${"(a|b)?".repeat(24)}Q=CPU`];
+  const [all, most, none, ...placed] = planAll([{ experts_on_host: true }, { host_expert_layers: 92 }, {}, ...rules.map((override_tensors) => ({ override_tensors }))].map(serve));
+  const device = ({ memory }) => memory.weights.device_bytes, experts = device(none) - device(all);
+  for (const report of placed.slice(0, 4)) assert.deepEqual([device(report), report.time.decode_tok_s], [device(all), all.time.decode_tok_s]);
+  // all but two layers, which differ in their types by little
+  for (const report of placed.slice(4, 6)) assert.ok(Math.abs(device(report) / device(most) - 1) < 0.05, `${device(report)}`);
+  assert.equal(device(placed[6]), device(none));
+  assert.ok(Math.abs((device(none) - device(placed[7])) / experts - 2 / 3) < 0.01);
+  const said = ({ assumptions }) => assumptions.filter(({ path, code }) => path === "infer.override_tensors" && code === "not_modelled").length;
+  assert.deepEqual(placed.map(said), [...Array(8).fill(0), ...Array(8).fill(1)]);
+});

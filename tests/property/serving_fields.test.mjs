@@ -30,6 +30,7 @@ const OTHER = {
 };
 OTHER["infer.experts_on_host"] = [true, false];
 OTHER["infer.host_expert_layers"] = [5];
+OTHER["infer.override_tensors"] = ["ffn_down_exps=CPU", "no rule", "output=CPU"];
 /** What a base has by itself: an engine that is made for experts on the host puts them there. */
 const OWN = { vllm: { "infer.tp": 2 }, "tensorrt-llm": { "infer.tp": 4 }, "llama.cpp": { "infer.experts_on_host": false }, ktransformers: { "infer.experts_on_host": true } };
 const isOwn = (engine, path, value) => OWN[engine]?.[path] === value;
