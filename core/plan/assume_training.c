@@ -70,6 +70,11 @@ static bool has_switch(const gp_plan *plan, gp_field field) {
     }
 }
 
+/* DoRA is planned as LoRA: its magnitudes, and the outputs that they scale, are not counted. */
+static bool is_dora(const char *kind) {
+    return strstr(kind, "DORA") != NULL || strstr(kind, "DoRA") != NULL || strstr(kind, "dora") != NULL;
+}
+
 static bool has_words(const gp_plan *plan, gp_field field) {
     const gp_job *job = &plan->job;
     const gp_recipe *recipe = &plan->layout.recipe;
@@ -87,6 +92,8 @@ static bool has_words(const gp_plan *plan, gp_field field) {
     case GP_FIELD_DROPOUT_KERNEL:
         return is_replayed(plan) && gp_known(job, GP_FIELD_DROPOUT) && gp_real(job, GP_FIELD_DROPOUT) > 0 &&
                strncmp(text_of(job, field), "F.dropout", 9) == 0;
+    case GP_FIELD_LORA_KIND:
+        return !is_dora(text_of(job, field));
     case GP_FIELD_FSDP:
         return settles_sharding(plan);
     case GP_FIELD_COMPILE:

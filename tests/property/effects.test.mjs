@@ -91,7 +91,7 @@ test("free words that say nothing known are noted, known ones are not", () => {
     ["fsdp", { fsdp: "HSDP" }, false], ["fsdp", { fsdp: "NO_SHARD" }, true], ["fsdp", { grad_dtype: "int3" }, true],
     ["trainer", { loss_impl: "hf-old" }, false], ["fsdp", { loss_impl: "hf-old" }, true],
     ["megatron", { pp_layers: "7,8,9,8" }, false], ["fsdp", { schedule: "gpipe" }, true], ["megatron", { precision: "fp8" }, true],
-    ["torchtune", { optimizer_in_backward: true }, true], ["megatron", { dropout: 0.1 }, false], ["torchtune", { dropout: 0.1 }, true],
+    ["torchtune", { "lora.kind": "DoRA" }, true], ["torchtune", { "lora.kind": "IA3" }, false], ["torchtune", { optimizer_in_backward: true }, true], ["megatron", { dropout: 0.1 }, false], ["torchtune", { dropout: 0.1 }, true],
   ];
   const reports = planAll(cases.map(([base, setting]) => say(base, setting)));
   for (const [index, [base, setting, noted]] of cases.entries()) {
