@@ -87,6 +87,7 @@ static const gp_engine_speed speeds[ROWS] = {
                 .expert_layer_s = US(51.8), SERVED_KERNELS, .routed_s = US(1.36), .step_s = US(2260),
                 .sequence_s = US(12.4), .reduce_s = US(3.92), .compute_share = 0.296, .prefill_share = 0.69,
                 .attention_share = 0.609, .pass_layer_s = US(27.1), .duty = 0.692, .prompts_first = 0.688,
+                .kernel_layer_s = US(340), /* without graphs PyTorch launches the same kernels as under vLLM */
                 .most_sequences = 2048, .server = true,
                 .spread_decode = 0.4, .spread_serving = 0.5, .spread_prefill = 0.6,
                 .expert_layer = {[GP_SPEED_FP8] = 50, [GP_SPEED_FP4] = 39},
@@ -96,6 +97,7 @@ static const gp_engine_speed speeds[ROWS] = {
                 .prefill = {[GP_SPEED_FP8] = 52, [GP_SPEED_FP4] = 64}},
     /* Releases before 0.5. */
     [SGLANG_0_4] = {.share = 0.37, .expert_share = 0.8, .cache_share = 0.9, .layer_s = US(60), .expert_layer_s = US(40),
+                    .kernel_layer_s = US(340),
                     .step_s = US(100), .sequence_s = US(10), .reduce_s = US(10), .compute_share = 0.213,
                     .prefill_share = 0.45, .attention_share = 0.3, .pass_layer_s = US(96), .duty = 0.85,
                     .most_sequences = 2048, .server = true,

@@ -146,7 +146,8 @@ static void set_network(const gp_job *job, const gp_gpu_row *row, gp_replica *m)
 static double captured_tokens(const gp_job *job, const gp_recipe *recipe) {
     const int captures_all = 6;
     const double captured = 8192;
-    if (gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0) return 0;
+    bool without_graphs = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_LMDEPLOY); /* TurboMind's kernels are its own */
+    if (!without_graphs && gp_known(job, GP_FIELD_ENFORCE_EAGER) && gp_whole(job, GP_FIELD_ENFORCE_EAGER) != 0) return 0;
     bool vllm = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM);
     return vllm && recipe->release >= 0 && recipe->release < captures_all ? captured : (double)GP_EXACT_MAX;
 }

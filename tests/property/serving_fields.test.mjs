@@ -117,3 +117,13 @@ test("the cache of layers that llama.cpp leaves to the host lies there, and the 
   assert.deepEqual([none.kv.max_tokens, none.kv.pool_bytes, none.memory.weights.device_bytes], [undefined, undefined, undefined]);
   assert.ok(Math.abs(some.kv.max_tokens - some.kv.pool_bytes / (token / 4)) <= 1);
 });
+
+test("without captured graphs a step of a small model waits for the host, under every server that captures them", () => {
+  for (const engine of ["vllm", "sglang", "tgi"]) {
+    const at = (infer) => ({ task: "infer", model: "llama-3.1-8b", hardware: { gpu: "H100" }, infer: { ...traffic, engine, concurrency: 1, ...infer } });
+    const [graphs, eager] = planAll([at({}), at({ enforce_eager: true })]);
+    // 32 layers of at least 0.34 ms
+    assert.ok(eager.time.tpot_s >= 32 * 340e-6 && eager.time.tpot_s > graphs.time.tpot_s, engine);
+    assert.ok(eager.kv.pool_bytes >= graphs.kv.pool_bytes, engine);
+  }
+});
