@@ -36,3 +36,29 @@ test("SGLang reads prompts that wait before it goes on, vLLM between its steps",
   const wait = ({ why }) => why.tpot_s.terms.shared_prompt_s;
   assert.ok(wait(vllm) < vllm.why.prompt_s.value && wait(sglang) > 0.5 * 63 * sglang.why.prompt_s.value / 100);
 });
+
+test("a checkpoint in NVFP4 has its cache in fp8 under TensorRT-LLM, unless the job says otherwise", () => {
+  const job = (engine, weights, more) => ({ task: "infer", model: "llama-3.1-70b", hardware: { gpu: "B200" }, infer: { engine, weights, prompt: 1024, output: 256, ...more } });
+  const token = 2 * 80 * 8 * 128;
+  const bytes = planAll([job("tensorrt-llm", "nvfp4"), job("tensorrt-llm", "NVFP4", { kv: "auto" }), job("tensorrt-llm", "nvfp4", { kv: "bf16" }), job("vllm", "nvfp4"), job("tensorrt-llm", "fp8")])
+    .map(({ kv }) => kv.bytes_per_token);
+  assert.deepEqual(bytes, [token, token, 2 * token, 2 * token, 2 * token]);
+});
+
+test("a server that others wait for has every place taken, and its throughput no gaps", () => {
+  const job = (concurrency) => ({ task: "infer", model: "llama-3.1-8b", hardware: { gpu: "A100" }, infer: { engine: "vllm", prompt: 200, output: 200, max_num_seqs: 64, concurrency } });
+  const [full, queued] = planAll([job(64), job(65)]).map(({ time }) => time);
+  assert.equal(full.sequences, queued.sequences);
+  assert.equal(full.tpot_s, queued.tpot_s);
+  assert.ok(queued.throughput_tok_s > 1.2 * full.throughput_tok_s && queued.ttft_s > full.ttft_s);
+});
+
+test("ranges of serving are wider for hundreds at once and where the job leaves facts open", () => {
+  const job = (gpu, more) => ({ task: "infer", model: "llama-3.1-8b", hardware: { gpu, count: 2 }, infer: { engine: "vllm", prompt: 200, output: 200, ...more } });
+  const width = (time, name) => time[`${name}_high`] / time[name];
+  const [steady, crowd, open] = planAll([job("H100", { tp: 2, concurrency: 32 }), job("H100", { tp: 2, concurrency: 512 }), job("H100", { concurrency: 32 })]).map(({ time }) => width(time, "tpot_s"));
+  assert.ok(Math.abs(crowd / steady - 1.4) < 1e-9 && Math.abs(open / steady - 1.4) < 1e-9);
+  const one = (engine_version) => ({ task: "infer", model: "llama-2-7b", hardware: { gpu: "A100" }, infer: { engine: "transformers", prompt: 4, output: 200, ...(engine_version ? { engine_version } : {}) } });
+  const [told, untold] = planAll([one("4.51"), one()]).map(({ time }) => width(time, "decode_tok_s"));
+  assert.ok(Math.abs(untold / told - 1.4) < 1e-9);
+});
