@@ -14,7 +14,7 @@ WASM_FEATURES := -mbulk-memory -mnontrapping-fptoint -msign-ext
 WASM_COMPILE = $(EMCC) $(LANGUAGE) $(WASM_FEATURES) -Icore -I$(B)/generated -isystem $(CJSON) -DNDEBUG
 # What the page starts with is downloaded by everyone, so it is small (-Oz), but for the few files that take most of
 #   the time. The full module is not waited for, so it is fast.
-WASM_HOT := core/base/quantity.c core/base/writer.c core/ledger/ledger.c core/formulas/formula.c \
+WASM_HOT := core/base/quantity.c core/ledger/ledger.c core/formulas/formula.c \
 	wasm/short_text.c
 
 # STANDALONE_WASM, --no-entry: no JavaScript of the toolchain, only our exports.
