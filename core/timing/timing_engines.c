@@ -72,7 +72,7 @@ static const gp_engine_speed speeds[ROWS] = {
                     .expert_layer_s = US(13.8), SERVED_KERNELS, .routed_s = US(0.269), .step_s = US(663),
                     .sequence_s = US(3.6), .answer_s = US(70.4), .kernel_layer_s = US(340), .reduce_s = US(9.21),
                     .compute_share = 0.232, .prefill_share = 0.792, .attention_share = 0.3, .pass_layer_s = US(555),
-                    .duty = 0.577, .queue_duty = 0.849, .server = true,
+                    .duty = 0.56, .queue_duty = 0.83, .server = true,
                     .spread_decode = 0.5, .spread_serving = 0.95, .spread_prefill = 0.6,
                     .expert_layer = {[GP_SPEED_W4] = 124, [GP_SPEED_FP4_UNPACKED] = 119, [GP_SPEED_FP8] = 283,
                                      [GP_SPEED_FP4] = 42},
