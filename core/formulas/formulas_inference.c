@@ -36,6 +36,10 @@ static const gp_formula kv_cache_unlike_shared = GP_FORMULA(
     "layers * kv_heads * (head_dim + value_dim) * sequences * ceil(ceil(context / dcp) / block) * block * bits / 8", SHARED_OUT);
 static const gp_formula kv_cache_latent_shared = GP_FORMULA(
     "kv_cache.latent_shared", "layers * latent * sequences * ceil(ceil(context / dcp) / block) * block * bits / 8", SHARED_OUT);
+static const gp_formula kv_cache_latent_packed = GP_FORMULA(
+    "kv_cache.latent_packed", "layers * entry_bytes * sequences * ceil(ceil(context / dcp) / block) * block",
+    "github.com/deepseek-ai/FlashMLA README: latents that an indexer chooses from take 656 bytes in fp8, 512 of them, an fp32 scale "
+    "for 128 and the rotary 64 in 16 bits; github.com/vllm-project/vllm pull request 25988: vLLM's default");
 #define DEEPSEEK_V4 "DeepSeek-V4 (github.com/ggml-org/llama.cpp src/llama-kv-cache-dsv4.cpp; github.com/sgl-project/sglang " \
     "mem_cache/deepseek_v4_memory_pool.py): "
 static const gp_formula kv_cache_recent = GP_FORMULA(
@@ -77,7 +81,13 @@ gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, doub
     if (group->recent || group->stride > 1) return compressed_amount(group, sequences, context, block, bits);
     bool limited = group->window > 0 && window < context;
     double tokens = limited ? window : ceil(context / (double)group->shared);
-    double bytes = layers * elements * sequences * ceil(tokens / block) * block * bits / 8;
+    double cells = sequences * ceil(tokens / block) * block, bytes = layers * elements * cells * bits / 8;
+    if (group->rotary > 0 && bits == 8) {
+        double entry = gp_cache_entry_bytes(group, bits);
+        const gp_term terms[] = {{"layers", layers},   {"entry_bytes", entry}, {"sequences", sequences},
+                                 {"context", context}, {"block", block},       {"dcp", (double)group->shared}};
+        return GP_AMOUNT(kv_cache_latent_packed, layers * entry * cells, terms);
+    }
     if (group->kv_heads == 0) {
         const gp_term terms[] = {{"layers", layers},   {"latent", elements}, {"sequences", sequences},
                                  {"context", context}, {"block", block},     {"bits", bits}};
@@ -247,7 +257,7 @@ gp_amount gp_graphs_amount(double layers, double mib_per_layer) {
 
 const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
-    &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_index_shared,
+    &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_latent_packed, &kv_cache_index_shared,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
     &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &workspace_eager, &rotary_tables, &former_step,
     &graphs,          NULL,

@@ -48,6 +48,7 @@ static void add_kind(const gp_latent *latent, gp_cache *cache, const gp_layer *l
     gp_cache_group group = {.layers = layers, .window = layer->window, .stride = 1, .index = layer->cache_index};
     if (layer->kind.attention == GP_ATTENTION_LATENT) {
         group.elements = layer->cache_keys + layer->cache_values;
+        if (layer->cache_index > 0) group.rotary = latent->rope;
     } else {
         int64_t heads = layer->kind.kv_heads > 0 ? layer->kind.kv_heads : 1;
         group.kv_heads = ceil_div(heads, tp);
@@ -88,6 +89,7 @@ double gp_index_bytes(int64_t index) { return (double)index + 4 * ceil((double)i
 double gp_cache_entry_bytes(const gp_cache_group *group, double bits) {
     double elements = (double)group->elements, rotary = (double)group->rotary;
     if (rotary == 0 || bits != 8) return elements * bits / 8;
+    if (group->stride == 1 && !group->recent) return elements + rotary + 4 * ceil((elements - rotary) / 128);
     return elements + rotary + 8 * ceil((elements - rotary) / 64 / 8);
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     int64_t kv_heads, head_dim, value_dim; /* on this rank; 0 for a latent */
     int64_t elements;      /* of keys and values per entry: kv_heads * (head_dim + value_dim), or a latent's, which is not split */
     int64_t stride;        /* tokens for which one entry stands: 1, or more in a COMPRESSED layer */
-    int64_t rotary;        /* of the elements, those that a COMPRESSED layer's 8-bit cache keeps in 16 bits */
+    int64_t rotary;        /* of the elements, those that the 8-bit cache of a COMPRESSED or sparsely read layer keeps in 16 bits */
     int64_t chosen;        /* entries that one token reads, by the indexer's choice; 0 = all */
     bool recent;           /* the window beside compressed entries: a buffer of fixed size, which no token adds to */
     int64_t index;         /* width of a sparse-attention indexer's key, 0 = none */
@@ -40,7 +40,8 @@ bool gp_cache_has_states(const gp_cache *cache);
 /* First layer of a pipeline stage. */
 int64_t gp_first_layer(const gp_model *model, const gp_layout *layout, int64_t stage);
 
-/* Bytes of one entry. Caches of 8 bits of a COMPRESSED layer: one scale of 8 bits for 64 elements, rounded up to 8 of them,
+/* Bytes of one entry. Caches of 8 bits of latents that an indexer chooses from: an fp32 scale for 128 elements and 16 bits for
+ * the rotary ones (github.com/deepseek-ai/FlashMLA README: 512 + 16 + 128); of a COMPRESSED layer: one scale of 8 bits for 64 elements, rounded up to 8 of them,
  * and 16 bits for the rotary ones (github.com/sgl-project/sglang mem_cache/deepseek_v4_memory_pool.py: 448 + 128 + 8). */
 double gp_cache_entry_bytes(const gp_cache_group *group, double bits);
 

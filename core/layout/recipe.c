@@ -324,6 +324,17 @@ static void take_bits(double bits, const gp_job *job, const gp_model *model, gp_
     recipe->mix = -1;
 }
 
+/* vLLM keeps latents that an indexer chooses from in fp8 unless told otherwise (pull request 25988; DeepSeek-V4 in nothing
+ * else). */
+static bool packs_sparse_cache(const gp_job *job, const gp_model *model) {
+    gp_origin origin = gp_origin_of(job, GP_FIELD_KV);
+    bool told = origin == GP_GIVEN || origin == GP_SOLVED;
+    if (told || !gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) return false;
+    for (int i = 0; i < model->kind_count; i++)
+        if (model->kinds[i].cache_index > 0) return true;
+    return false;
+}
+
 static void build_inference(const gp_job *job, const gp_model *model, gp_recipe *recipe) {
     gp_recipe_set_format(job, gp_recipe_text(job, GP_FIELD_WEIGHTS), model, recipe);
     if (gp_known(job, GP_FIELD_WEIGHT_BITS))
@@ -337,6 +348,7 @@ static void build_inference(const gp_job *job, const gp_model *model, gp_recipe 
     }
     recipe->kv_bits = gp_kv_bits(gp_recipe_text(job, GP_FIELD_KV));
     if (!(recipe->kv_bits > 0)) recipe->kv_bits = 16;
+    if (packs_sparse_cache(job, model)) recipe->kv_bits = 8;
     recipe->engine = gp_engine_of(job);
     /* Every nn.Linear is replaced, the output matrix too (gpt-fast quantize.py; torchao quantize_). */
     recipe->packs_head = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_GPT_FAST) && model->head_params > 0;

@@ -256,6 +256,8 @@ void gp_derive_from_layout(gp_job *job, const gp_layout *layout) {
     derive_whole(job, train ? GP_FIELD_DP : GP_FIELD_INFER_DP, layout->dp);
     if (!train) {
         derive_whole(job, GP_FIELD_ATTENTION_DP, layout->attention.groups);
+        bool packs = layout->recipe.kv_bits == 8 && gp_origin_of(job, GP_FIELD_KV) == GP_DERIVED;
+        if (packs) gp_set_choice(job, GP_FIELD_KV, "fp8", GP_DERIVED);
         return;
     }
     derive_whole(job, GP_FIELD_GRAD_ACCUM, layout->grad_accum / layout->batch_parts);

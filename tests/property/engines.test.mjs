@@ -87,3 +87,16 @@ test("libraries that read prompts in pieces need no more for long ones", () => {
   for (const engine of ["exllamav2", "mlx"]) assert.equal(work(engine, 32768), work(engine, 2048), engine);
   assert.ok(work("gpt-fast", 32768) > 10 * work("gpt-fast", 2048));
 });
+
+test("latents that an indexer chooses from take 656 bytes in 8 bits, which is what vLLM keeps unless told otherwise", () => {
+  const serve = (engine, kv) => job(engine, { tp: 8, context: 65536, ...kv }, { gpu: "H200", count: 8 }, "deepseek-ai/DeepSeek-V3.2");
+  const [open, packed, whole, sglang, packing] = planAll([serve("vllm"), serve("vllm", { kv: "fp8" }), serve("vllm", { kv: "bf16" }),
+    serve("sglang"), serve("sglang", { kv: "fp8" })]);
+  const layers = 61, index = 128 + 4;
+  for (const { kv } of [open, packed, packing]) assert.equal(kv.bytes_per_token, layers * (512 + 4 * 4 + 2 * 64 + index));
+  for (const { kv } of [whole, sglang]) assert.equal(kv.bytes_per_token, layers * (2 * 576 + index));
+  assert.equal(itemsOf(open, "kv_cache"), 65536 * open.kv.bytes_per_token, "whole on every GPU");
+  assert.equal(open.assumptions.find(({ path }) => path === "infer.kv").args.value, "fp8");
+  const [dense] = planAll([{ ...serve("vllm"), model: "deepseek-ai/DeepSeek-V3" }]);
+  assert.equal(dense.kv.bytes_per_token, layers * 2 * 576);
+});
