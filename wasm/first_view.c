@@ -48,6 +48,8 @@ int gp_step_centred_norm(gp_replayer *step, int x, uint64_t width) LEFT_OUT
 void gp_step_rotate_wide(gp_replayer *step, int query, int key, int *turned, int *turned_key) LEFT_OUT
 void gp_step_fused_qkv(gp_replayer *step, int x, int *query, int *key, int *value) LEFT_OUT
 void gp_step_fused_gate_up(gp_replayer *step, int x, int *gate, int *up) LEFT_OUT
+int gp_step_with_shared(gp_replayer *step, int x, int sum) LEFT_OUT
+uint64_t gp_step_table_width(const gp_replayer *step) LEFT_OUT
 int gp_step_latent_attention(gp_replayer *step, int x) LEFT_OUT
 int gp_step_capped(gp_replayer *step, int x) LEFT_OUT
 int gp_step_multiplied(gp_replayer *step, int x) LEFT_OUT

@@ -248,6 +248,7 @@ static void read_family(gp_config_reader *reader, const gp_family *family, gp_sh
     read_dimensions(reader, family, shape);
     read_biases(reader, family, shape);
     read_layers(reader, family, shape);
+    if (!gp_config_switch(reader, "use_parallel_residual", true)) shape->code &= ~(uint32_t)GP_CODE_NORMS_BESIDE;
     read_cap(reader, "attn_logit_softcapping", GP_CODE_CAPS_SCORES, shape);
     read_cap(reader, "final_logit_softcapping", GP_CODE_CAPS_LOGITS, shape);
     if (reader->usable) check_dense(reader, shape);

@@ -21,9 +21,10 @@ static const struct {
     {"phi3", 0},
     {"smollm3", 0},
     {"stablelm", 0},
-    {"gemma", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALES_EMBEDDING},
-    {"gemma2", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALES_EMBEDDING | GP_CODE_CAPS_SCORES | GP_CODE_CAPS_LOGITS},
-    {"gemma3_text", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALED_TABLE | GP_CODE_LOCAL_ROTARY},
+    {"gemma", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALES_EMBEDDING | GP_CODE_GELU_GATE},
+    {"gemma2", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALES_EMBEDDING | GP_CODE_GELU_GATE | GP_CODE_CAPS_SCORES |
+                   GP_CODE_CAPS_LOGITS},
+    {"gemma3_text", GP_CODE_NORM_ADDS_ONE | GP_CODE_SCALED_TABLE | GP_CODE_GELU_GATE | GP_CODE_LOCAL_ROTARY},
     {"olmo2", GP_CODE_NORM_WIDE | GP_CODE_NORMS_AFTER | GP_CODE_WIDE_ROTARY},
     {"olmo3", GP_CODE_NORM_WIDE | GP_CODE_NORMS_AFTER | GP_CODE_WIDE_ROTARY},
     {"exaone4", GP_CODE_NORMS_AFTER},
@@ -33,6 +34,8 @@ static const struct {
     {"glm", GP_CODE_COPIES_TABLES},
     {"glm4", GP_CODE_COPIES_TABLES},
     {"starcoder2", GP_CODE_DROPS_BLOCKS},
+    {"phi", GP_CODE_DROPS_BLOCKS},
+    {"gpt_neox", GP_CODE_CHUNKED_QKV | GP_CODE_NORMS_BESIDE | GP_CODE_DROPS_BLOCKS},
 };
 
 uint32_t gp_config_code(const char *model_type) {

@@ -51,7 +51,10 @@ enum {
     GP_CODE_SCALES_LOGITS = 1u << 11,  /* logits times a number (Cohere) */
     GP_CODE_COPIES_TABLES = 1u << 12,  /* each layer has rotary tables of its own, for half of a head (GLM) */
     GP_CODE_DROPS_BLOCKS = 1u << 13,   /* dropout of embeddings and of each block's result as well (StarCoder 2) */
-    GP_CODE_OTHER = 1u << 14           /* it differs in ways that are not written down here */
+    GP_CODE_GELU_GATE = 1u << 14,      /* GELU of the gate instead of SiLU (Gemma) */
+    GP_CODE_CHUNKED_QKV = 1u << 15,    /* queries, keys and values of each head are parts of one product (GPT-NeoX) */
+    GP_CODE_NORMS_BESIDE = 1u << 16,   /* both blocks take the layer's input, each through a norm of its own (GPT-NeoX) */
+    GP_CODE_OTHER = 1u << 17           /* it differs in ways that are not written down here */
 };
 
 /* A kind of layer. Numbers of 0 are the shape's own. */

@@ -370,10 +370,11 @@ static bool is_plain_adapter(const gp_job *job) {
     return plain;
 }
 
-/* GPT-2's own GELU ("gelu_new") is written out in elementary operators, each of which keeps its input. */
+/* GPT-2's own GELU ("gelu_new"), which Phi has as well, is written out in elementary operators, each of which keeps its input. */
 static bool computes_gelu_by_elements(const gp_job *job, const gp_model *model) {
     if (job->model.activation[0] != '\0') return strcmp(job->model.activation, "gelu_new") == 0;
-    return model->shape.model_type != NULL && strcmp(model->shape.model_type, "gpt2") == 0;
+    const char *type = model->shape.model_type != NULL ? model->shape.model_type : "";
+    return strcmp(type, "gpt2") == 0 || strcmp(type, "phi") == 0;
 }
 
 void gp_recipe_training(const gp_job *job, const gp_model *model, gp_recipe *recipe) {

@@ -36,7 +36,8 @@ static void set_step(gp_replayer *step, const gp_step_case *of, const gp_model *
     step->stream = of->stored;
     step->product = of->autocast ? 2 : of->stored;
     step->rms = model->shape.norm == GP_NORM_RMS;
-    step->gpt = !step->rms && model->shape.fused_qkv && model->shape.kv_heads == model->shape.heads;
+    step->gpt = !step->rms && model->shape.fused_qkv && model->shape.kv_heads == model->shape.heads &&
+                (step->code & GP_CODE_CHUNKED_QKV) == 0;
 }
 
 static void add_run(replay *r, const gp_layer *layer, uint64_t count) {
@@ -113,23 +114,14 @@ static bool has_two_masks(const gp_model *model) {
     return windowed && whole;
 }
 
-/* Bytes of a token's cosines: of those that windowed layers have apart, too; of half of a head; in fp32 where the rotation
- * is, but for Cohere's. */
-static uint64_t table_width(const gp_replayer *step) {
-    uint64_t size = (uint64_t)step->stream, width = (uint64_t)step->shape->head_dim;
-    if ((step->code & GP_CODE_WIDE_ROTARY) != 0 && (step->code & GP_CODE_NORM_CENTRED) == 0) size = 4;
-    if ((step->code & GP_CODE_LOCAL_ROTARY) != 0) width *= 2;
-    if ((step->code & GP_CODE_COPIES_TABLES) != 0) width /= 2;
-    return gp_mul(size, width);
-}
-
 /* Cosines and sines, and the causal mask where scores are added to one: the same for all layers, not counted as saved. */
 static void hold_constants(replay *r, const gp_model *model) {
     gp_replayer *step = &r->step;
     uint64_t size = (uint64_t)step->stream, sequence = step->of->sequence, masks = has_two_masks(model) ? 2 : 1;
+    uint64_t table = step->code == 0 ? gp_mul(size, (uint64_t)step->shape->head_dim) : gp_step_table_width(step);
     step->tables = r->mask = GP_NOTHING;
     if (step->gpt) return;
-    step->tables = gp_tape_hold(step->tape, gp_mul3(2, sequence, table_width(step)), GP_HELD_WORKING);
+    step->tables = gp_tape_hold(step->tape, gp_mul3(2, sequence, table), GP_HELD_WORKING);
     step->tape->storages[step->tables].constant = true;
     if (step->of->flash) return;
     r->mask = gp_tape_hold(step->tape, gp_mul3(masks * size, sequence, sequence), GP_HELD_WORKING);
@@ -186,7 +178,7 @@ static void add_loss(replay *r, int hidden) {
     uint64_t shifted = gp_mul3(step->of->batch, step->of->sequence - 1, r->vocab), rows = step->of->batch * (step->of->sequence - 1);
     bool several = step->of->batch > 1;
     tape->results = GP_HELD_LOGITS;
-    int logits = gp_step_product(step, hidden, r->hidden, r->vocab, false, step->of->stored, !step->of->frozen);
+    int logits = gp_step_product(step, hidden, r->hidden, r->vocab, step->shape->head_bias, step->of->stored, !step->of->frozen);
     gp_node *head = gp_tape_node(tape, logits);
     if (head != NULL) head->waits = step->shape->tied_embeddings;
     if ((step->code & GP_CODE_CAPS_LOGITS) != 0) logits = gp_step_capped(step, logits);

@@ -47,12 +47,13 @@ static int elementary_gelu(gp_replayer *step, int x) {
 
 static int activation(gp_replayer *step, int x) {
     int size = gp_step_value(step, x)->size;
-    if (step->shape->gated_ffn) return map(step, GP_OP_SILU, x, size);
+    bool gelu = (step->code & GP_CODE_GELU_GATE) != 0;
+    if (step->shape->gated_ffn) return map(step, gelu ? GP_OP_GELU : GP_OP_SILU, x, size);
     return step->of->elementwise_gelu ? elementary_gelu(step, x) : map(step, GP_OP_GELU, x, size);
 }
 
 /* down(act(gate(x)) * up(x)), or down(act(up(x))). */
-static int block(gp_replayer *step, int x, gp_tensor gate, gp_tensor up, gp_tensor down) {
+int gp_step_gated_block(gp_replayer *step, int x, gp_tensor gate, gp_tensor up, gp_tensor down) {
     bool gated = step->shape->gated_ffn, fused = step->shape->fused_gate_up && gate == GP_TENSOR_FFN_GATE;
     int first, second = GP_NOTHING;
     if (fused)
@@ -98,7 +99,7 @@ static int expert(gp_replayer *step, int x, int weights, int sum, uint64_t token
     int places = gp_tape_hold(tape, gp_mul(tokens, 16), GP_HELD_WORKING);
     int rows = gp_tape_apply(tape, GP_OP_GATHER, x, GP_NOTHING, gp_mul(tokens, hidden), size, false);
     gp_node_keep(tape, gp_tape_node(tape, rows), places);
-    int fed = block(step, rows, GP_TENSOR_EXPERT_GATE, GP_TENSOR_EXPERT_UP, GP_TENSOR_EXPERT_DOWN);
+    int fed = gp_step_gated_block(step, rows, GP_TENSOR_EXPERT_GATE, GP_TENSOR_EXPERT_UP, GP_TENSOR_EXPERT_DOWN);
     int share = gp_tape_apply(tape, GP_OP_GATHER, weights, GP_NOTHING, tokens, size, false);
     gp_node_keep(tape, gp_tape_node(tape, share), places);
     int weighted = times(step, fed, share);
@@ -137,23 +138,10 @@ static int experts(gp_replayer *step, int x) {
     return sum;
 }
 
-/* Shared experts, with a gate of one column or without, are added to what the chosen ones give. */
-static int with_shared(gp_replayer *step, int x, int sum) {
-    const gp_experts *shape = &step->shape->experts;
-    if (shape->shared_ffn == 0) return sum;
-    int shared = block(step, x, GP_TENSOR_SHARED_GATE, GP_TENSOR_SHARED_UP, GP_TENSOR_SHARED_DOWN);
-    if (shape->shared_gate) {
-        int gate = gp_step_matrix(step, x, GP_TENSOR_SHARED_SWITCH);
-        gate = replace(step, gate, map(step, GP_OP_TANH, gate, gp_step_value(step, gate)->size));
-        shared = times(step, shared, gate);
-    }
-    int all = plus(step, sum, shared);
-    gp_tape_drop(step->tape, sum);
-    gp_tape_drop(step->tape, shared);
-    return all;
-}
-
 int gp_step_feed_forward(gp_replayer *step, int x) {
-    if (step->layer->expert_params > 0) return with_shared(step, x, experts(step, x));
-    return gp_step_block_dropout(step, block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN));
+    if (step->layer->expert_params > 0) {
+        int sum = experts(step, x);
+        return step->shape->experts.shared_ffn > 0 ? gp_step_with_shared(step, x, sum) : sum;
+    }
+    return gp_step_block_dropout(step, gp_step_gated_block(step, x, GP_TENSOR_FFN_GATE, GP_TENSOR_FFN_UP, GP_TENSOR_FFN_DOWN));
 }

@@ -237,14 +237,16 @@ static int attention(gp_replayer *step, int x) {
 }
 
 /* Norms before attention and the feed-forward block, of which each may have one after it as well, or after it alone; or
- * one before both, which then work side by side. x stays the caller's name while the layer runs. */
+ * one before both, or one before each, which then work side by side. x stays the caller's name while the layer runs. */
 int gp_step_layer(gp_replayer *step, int x) {
     uint64_t hidden = (uint64_t)step->shape->hidden;
     bool before = (step->code & GP_CODE_NORMS_AFTER) == 0;
     bool parallel = step->shape->norms_per_layer == 1, after = step->shape->norms_per_layer == 4 || !before;
     int normed = before ? gp_step_norm(step, x, hidden) : gp_tape_share(step->tape, x);
     int attended = attention(step, normed);
-    if (parallel) {
+    bool beside = (step->code & GP_CODE_NORMS_BESIDE) != 0;
+    if (beside) normed = replace(step, normed, gp_step_norm(step, x, hidden));
+    if (parallel || beside) {
         int fed = gp_step_feed_forward(step, normed);
         gp_tape_drop(step->tape, normed);
         return residual(step, x, replace(step, attended, residual(step, attended, fed)));

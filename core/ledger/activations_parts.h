@@ -53,6 +53,8 @@ int gp_step_attend(gp_replayer *step, int query, int key, int value, const gp_at
 int gp_step_latent_attention(gp_replayer *step, int x);
 /* A layer of the Llama and GPT families: the next residual stream. Names of x end with the caller. */
 int gp_step_layer(gp_replayer *step, int x);
+/* down(act(gate(x)) * up(x)), or down(act(up(x))). */
+int gp_step_gated_block(gp_replayer *step, int x, gp_tensor gate, gp_tensor up, gp_tensor down);
 /* The feed-forward block, dense or with experts. */
 int gp_step_feed_forward(gp_replayer *step, int x);
 /* activations_variants.c, which the module that the page starts with does without (wasm/first_view.c). */
@@ -71,6 +73,10 @@ int gp_step_capped(gp_replayer *step, int x);
 int gp_step_multiplied(gp_replayer *step, int x);
 /* Embeddings times a number. x stays the caller's name. */
 int gp_step_scaled_embedding(gp_replayer *step, int x);
+/* Bytes of a token's cosines, and as many of its sines. */
+uint64_t gp_step_table_width(const gp_replayer *step);
+/* Shared experts beside the sum of what the chosen ones give, whose name ends. */
+int gp_step_with_shared(gp_replayer *step, int x, int sum);
 /* Copies of weights that are there until autocast's context ends. */
 void gp_step_remember(gp_replayer *step, int copy);
 /* Releases them: it ends. */

@@ -56,16 +56,17 @@ int gp_step_centred_norm(gp_replayer *step, int x, uint64_t width) {
     return weighted(step, normed, factor, width, size);
 }
 
-/* A slice's gradient has the size of the whole, and the three are added. */
+/* A slice's gradient has the size of the whole, and the three are added; those of chunks are put together. */
 void gp_step_fused_qkv(gp_replayer *step, int x, int *query, int *key, int *value) {
     gp_tape *tape = step->tape;
     const gp_layer_kind *kind = &step->layer->kind;
     uint64_t width = (uint64_t)kind->head_dim, queries = (uint64_t)kind->heads * width, keys = (uint64_t)kind->kv_heads * width;
     uint64_t outputs = queries + 2 * keys;
     int all = gp_step_projection(step, x, (uint64_t)step->shape->hidden, outputs, step->shape->qkv_bias, GP_TARGET_Q);
-    *query = gp_tape_view(tape, GP_OP_HEADS, all, GP_NOTHING, all, gp_mul(step->tokens, queries));
-    *key = gp_tape_view(tape, GP_OP_HEADS, all, GP_NOTHING, all, gp_mul(step->tokens, keys));
-    *value = gp_tape_view(tape, GP_OP_HEADS, all, GP_NOTHING, all, gp_mul(step->tokens, keys));
+    gp_op part = (step->code & GP_CODE_CHUNKED_QKV) != 0 ? GP_OP_SPLIT : GP_OP_HEADS;
+    *query = gp_tape_view(tape, part, all, GP_NOTHING, all, gp_mul(step->tokens, queries));
+    *key = gp_tape_view(tape, part, all, GP_NOTHING, all, gp_mul(step->tokens, keys));
+    *value = gp_tape_view(tape, part, all, GP_NOTHING, all, gp_mul(step->tokens, keys));
     gp_tape_drop(tape, all);
 }
 
@@ -96,6 +97,34 @@ int gp_step_capped(gp_replayer *step, int x) {
     x = replace(step, x, map(step, GP_OP_SCALAR, x));
     x = replace(step, x, map(step, GP_OP_TANH, x));
     return replace(step, x, map(step, GP_OP_SCALAR, x));
+}
+
+/* Bytes of a token's cosines: of those that windowed layers have apart, too; of half of a head; in fp32 where the rotation
+ * is, but for Cohere's. */
+uint64_t gp_step_table_width(const gp_replayer *step) {
+    uint64_t size = (uint64_t)step->stream, width = (uint64_t)step->shape->head_dim;
+    if ((step->code & GP_CODE_WIDE_ROTARY) != 0 && (step->code & GP_CODE_NORM_CENTRED) == 0) size = 4;
+    if ((step->code & GP_CODE_LOCAL_ROTARY) != 0) width *= 2;
+    if ((step->code & GP_CODE_COPIES_TABLES) != 0) width /= 2;
+    return gp_mul(size, width);
+}
+
+static int joined(gp_replayer *step, gp_op op, int a, int b) {
+    int size = gp_step_value(step, a)->size;
+    int out = gp_tape_apply(step->tape, op, a, b, gp_step_value(step, a)->elements, size, false);
+    gp_tape_drop(step->tape, a);
+    gp_tape_drop(step->tape, b);
+    return out;
+}
+
+/* With a gate of one column or without. */
+int gp_step_with_shared(gp_replayer *step, int x, int sum) {
+    int shared = gp_step_gated_block(step, x, GP_TENSOR_SHARED_GATE, GP_TENSOR_SHARED_UP, GP_TENSOR_SHARED_DOWN);
+    if (step->shape->experts.shared_gate) {
+        int gate = gp_step_matrix(step, x, GP_TENSOR_SHARED_SWITCH);
+        shared = joined(step, GP_OP_MULTIPLY, shared, replace(step, gate, map(step, GP_OP_TANH, gate)));
+    }
+    return joined(step, GP_OP_ADD, sum, shared);
 }
 
 int gp_step_multiplied(gp_replayer *step, int x) { return replace(step, x, map(step, GP_OP_SCALAR, x)); }

@@ -2,7 +2,7 @@
  * for backward, to the byte, and the peak of each phase of the second step. torch_steps.jsonl has a row for each way of
  * computing a step, with shapes in which one part after the other is the largest; "accumulated" is the second of two
  * micro-batches. Of Gemma's three generations and of the other families that transformers writes otherwise than Llama's
- * it has a sample of 630 steps of random shapes, of which saved bytes were equal in all, and phases within 1 % in 613. */
+ * it has a sample of 714 steps of random shapes, of which saved bytes were equal in all, and phases within 1 % in 94 of 100. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import test from "node:test";
@@ -43,9 +43,9 @@ for (const [index, { id, measured }] of ROWS.entries()) {
 test("layers whose code is not known say so, and name no operators", () => {
   const job = (style) => ({ task: "full", hardware: { gpu: "H100", count: 1 }, train: { framework: "hf-trainer", attention: "eager", recompute: "none" },
     model: { layers: 4, hidden: 512, heads: 8, kv_heads: 8, head_dim: 64, ffn: 2048, vocab: 1000, style } });
-  const [known, assumed] = planAll([job("gemma2"), job("gpt_neox")]);
+  const [known, assumed] = planAll([job("gemma2"), job("gptj")]);
   const told = (report) => report.assumptions.filter(({ code }) => code === "layers_assumed").map(({ args }) => args.value);
-  assert.deepEqual([told(known), told(assumed)], [[], ["gpt_neox"]]);
+  assert.deepEqual([told(known), told(assumed)], [[], ["gptj"]]);
   assert.ok(known.memory.saved.some(({ operator }) => operator === "tanh"));
   assert.equal(assumed.memory.saved, undefined);
   const width = (report) => {

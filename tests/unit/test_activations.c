@@ -84,6 +84,9 @@ static void test_other_layers(void **state) {
     expect("full", "granite", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 24);
     expect("full", "glm", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8 + 2 * s * d);
     expect("full", "phi3", GQA, BF16, 16 * h + 8 + 8 * q + 6 * a * s + 8 * f, 8);
+    /* Two norms of one input, or one for both blocks; GELU in one operator, or in eight with three numbers. */
+    expect("full", "gpt_neox", ",\"kv_heads\":8", BF16, 6 * h + 8 + 8 * q + 6 * a * s + 4 * f, 8);
+    expect("full", "phi", ",\"kv_heads\":8", BF16, 4 * h + 4 + 8 * q + 6 * a * s + 10 * f, 8 + 24);
 }
 
 /* The scores are gone, the kernel keeps a log-sum-exp; keys and values are whole, or as they are. */
