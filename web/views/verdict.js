@@ -26,7 +26,7 @@ export function verdictView(context) {
         h('span', { class: 'verdict-words' }, verdictText(context))),
       h('p', { class: 'verdict-number' },
         why(`peak:${worstStage(context)}`, format.bytes(memory.peak_bytes), words.t('why.peak')),
-        time[`${name}_low`] === undefined ? null : h('small', { class: 'range' }, words.t('verdict.range', { low: format.amount(memory.low_bytes), high: format.amount(memory.high_bytes) })))),
+        h('small', { class: 'range' }, words.t('verdict.range', { low: format.amount(memory.low_bytes), high: format.amount(memory.high_bytes) })))),
     h('p', { class: 'verdict-reason' }, reasons(context).join(words.t('punctuation.sentence_gap'))),
     speeds(context));
 }
@@ -38,7 +38,7 @@ function speeds({ report, words, format }) {
   const names = ['ttft_s', 'decode_tok_s', 'tpot_s', 'throughput_tok_s', 'within_targets'].filter((name) => name in time);
   return h('dl', { class: 'speeds', 'aria-label': words.t('verdict.speed') }, names.map((name) => h('div', { 'data-key': name },
     h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`)),
-      h('small', { class: 'range' }, words.t('table.range_of', { low: timeText(format, name, time[`${name}_low`]), high: timeText(format, name, time[`${name}_high`]) }))))));
+      time[`${name}_low`] === undefined ? null : h('small', { class: 'range' }, words.t('table.range_of', { low: timeText(format, name, time[`${name}_low`]), high: timeText(format, name, time[`${name}_high`]) }))))));
 }
 
 /** Where nothing was planned. @param {string} text @param {HTMLElement | null} [button] */
