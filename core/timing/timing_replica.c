@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "formats/format.h"
+
 static double multiplied(double value, const uint16_t percent[GP_SPEED_FORMATS], gp_speed_format format) {
     return percent[format] == 0 ? value : value * percent[format] / 100;
 }
@@ -25,6 +27,17 @@ static double peak_of(const gp_gpu_row *row, gp_speed_format format) {
 static gp_speed_format format_on(const gp_gpu_row *row, gp_speed_format format) {
     if (format == GP_SPEED_FP8 && !row->fp8) return GP_SPEED_W8;
     return format == GP_SPEED_FP4 && !row->fp4 ? GP_SPEED_FP4_UNPACKED : format;
+}
+
+/* Of what is beside experts. A model that is published with its experts alone in 4 bits (gpt-oss) has the rest in 16 in every
+ * checkpoint of 4 bits. */
+static gp_speed_format format_beside(const gp_replica *m) {
+    gp_format scratch;
+    const char *stored = m->model->row.id != NULL ? m->model->row.stored : "";
+    const gp_format *published = stored[0] != '\0' ? gp_format_find(stored, &scratch) : NULL;
+    bool fp4 = m->format == GP_SPEED_FP4 || m->format == GP_SPEED_FP4_UNPACKED;
+    bool experts_only = published != NULL && published->experts_only && !(published->beside_bits > 0);
+    return m->dense_bytes < 2 && !(fp4 && experts_only) ? m->format : GP_SPEED_16;
 }
 
 /* What kernels of a layer take to start, in plain layers. */
@@ -180,7 +193,7 @@ bool gp_replica_describe(const gp_job *job, const gp_model *model, const gp_layo
     double dense_bits = recipe->beside_bits > 0 ? recipe->beside_bits : recipe->other_bits;
     m->expert_bytes = recipe->linear_bits / 8;
     m->dense_bytes = (recipe->experts_only ? dense_bits : recipe->linear_bits) / 8;
-    m->dense_format = m->dense_bytes < 2 ? m->format : GP_SPEED_16;
+    m->dense_format = format_beside(m);
     m->head_bytes = (recipe->whole_model || recipe->packs_head ? recipe->linear_bits : recipe->other_bits) / 8;
     return m->flops > 0;
 }

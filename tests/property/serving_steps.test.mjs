@@ -62,3 +62,11 @@ test("ranges of serving are wider for hundreds at once and where the job leaves 
   const [told, untold] = planAll([one("4.51"), one()]).map(({ time }) => width(time, "decode_tok_s"));
   assert.ok(Math.abs(untold / told - 1.4) < 1e-9);
 });
+
+test("what is beside the experts of gpt-oss is in 16 bits in any checkpoint of 4 bits", () => {
+  const job = (model, weights) => ({ task: "infer", model, hardware: { gpu: "B200" }, infer: { engine: "tensorrt-llm", weights, prompt: 1024, output: 256 } });
+  const [own, four, plain, dense, dense16] = planAll([job("gpt-oss-120b", "mxfp4"), job("gpt-oss-120b", "nvfp4"), job("gpt-oss-120b", "bf16"), job("llama-3.1-8b", "nvfp4"), job("llama-3.1-8b", "bf16")])
+    .map(({ time }) => time.why.floor_s.terms.layer_s);
+  assert.deepEqual([own, four], [plain, plain]);
+  assert.ok(dense > dense16);
+});

@@ -16,8 +16,8 @@ const BOUNDS = {
   compute_buffer: [0.001, 0.037],
   serve_memory: [0.035, 0.3],
   decode_speed: [0.074, 0.245],
-  time_per_token: [0.13, 0.6],
-  throughput: [0.25, 0.96],
+  time_per_token: [0.118, 0.59],
+  throughput: [0.24, 0.96],
   prefill_speed: [0.11, 0.39],
 };
 /** The same for the median of a group of training memory. */
