@@ -70,7 +70,7 @@ bool gp_assume_lacks_object(const gp_plan *plan, gp_field field) {
     case GP_FIELD_ENFORCE_EAGER: /* of TensorRT-LLM's graphs nothing is known apart, LMDeploy has none */
         return recipe->engine != GP_ENGINE_PAGED || is_engine(plan, GP_CHOICE_ENGINE_TENSORRT_LLM) ||
                is_engine(plan, GP_CHOICE_ENGINE_LMDEPLOY);
-    case GP_FIELD_INFER_EP: /* experts take as much of each GPU however they are shared out; all-to-alls are not timed */
+    case GP_FIELD_INFER_EP: /* experts take as much of each GPU however they are shared out */
         return !experts || gp_whole(&plan->job, field) != 1;
     case GP_FIELD_ENGINE_VERSION:
         return !version_is_known(plan);
