@@ -75,6 +75,8 @@ gp_amount gp_logits_amount(const gp_logits *logits);
 
 /* formulas_inference.c. A group's cache; of its window, where it has one, where the context is longer. */
 gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, double context, double block, double bits);
+/* Entries of `tokens` of a pass in layers with a window, as long as the pass runs. */
+gp_amount gp_kv_pass_amount(const gp_cache_group *group, double tokens, double block, double bits);
 gp_amount gp_kv_index_amount(const gp_cache_group *group, double sequences, double context, double block);
 /* `each`: states that a sequence holds, of elements of so many bytes. */
 gp_amount gp_recurrent_state_amount(const gp_cache *cache, double sequences, double each, double conv_bytes, double state_bytes);

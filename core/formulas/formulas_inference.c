@@ -103,6 +103,16 @@ gp_amount gp_kv_cache_amount(const gp_cache_group *group, double sequences, doub
     return in_part(GP_AMOUNT(kv_cache, bytes, terms), group, context, &kv_cache_window, &kv_cache_shared);
 }
 
+static const gp_formula window_pass = GP_FORMULA(
+    "workspace.window_pass", "layers * elements * ceil(tokens / block) * block * bits / 8",
+    "github.com/vllm-project/vllm vllm/v1/kv_cache_interface.py (SlidingWindowSpec): the tokens of a pass have places in the layers "
+    "with a window, beside those in view, until the pass is done");
+gp_amount gp_kv_pass_amount(const gp_cache_group *group, double tokens, double block, double bits) {
+    double layers = (double)group->layers, elements = (double)group->elements;
+    const gp_term terms[] = {{"layers", layers}, {"elements", elements}, {"tokens", tokens}, {"block", block}, {"bits", bits}};
+    return GP_AMOUNT(window_pass, layers * elements * ceil(tokens / block) * block * bits / 8, terms);
+}
+
 static const gp_formula kv_cache_index = GP_FORMULA(
     "kv_cache.index", "layers * (index + 4 * ceil(index / 128)) * sequences * ceil(context / block) * block",
     "DeepSeek-V3.2, arXiv:2512.02556, section 2.1: one indexer key per token; github.com/vllm-project/vllm "
@@ -259,6 +269,6 @@ const gp_formula *const gp_formulas_inference[] = {
     &kv_cache,        &kv_cache_window, &kv_cache_unlike, &kv_cache_unlike_window, &kv_cache_latent, &kv_cache_recent, &kv_cache_compressed,
     &kv_cache_shared, &kv_cache_unlike_shared, &kv_cache_latent_shared, &kv_cache_latent_packed, &kv_cache_index_shared,
     &kv_cache_index,  &kv_cache_index_compressed, &recurrent_state,
-    &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &workspace_transformers, &workspace_eager, &rotary_tables, &former_step,
+    &recurrent_slots, &recurrent_pages, &pass_state, &workspace_paged, &window_pass, &workspace_transformers, &workspace_eager, &rotary_tables, &former_step,
     &graphs,          NULL,
 };

@@ -87,6 +87,19 @@ static double add_caches(const gp_cache *cache, const gp_layout *layout, double 
     return bytes;
 }
 
+/* vLLM: a pass is no longer than what its sequences have beyond their windows. */
+static void add_window_passes(const gp_job *job, const gp_cache *cache, const gp_layout *layout, double page, gp_stage_ledger *ledger) {
+    double sequences = (double)layout->sequences, context = (double)layout->context;
+    if (!gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM)) return;
+    for (int i = 0; i < cache->count; i++) {
+        const gp_cache_group *group = &cache->groups[i];
+        double beyond = fmin(layout->recipe.batched_tokens, sequences * (context - (double)group->window));
+        if (group->window == 0 || group->recent || !(beyond > 0)) continue;
+        gp_amount pass = gp_kv_pass_amount(group, beyond, page, layout->recipe.kv_bits);
+        gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING, pass, spread_cache);
+    }
+}
+
 /* Bytes of a cache that grows with what is generated: of the prompt, and of all of the context. */
 typedef struct {
     double prompt, all;
@@ -221,6 +234,7 @@ static void add_paged(const gp_job *job, const gp_model *model, const gp_layout 
     double bytes = add_caches(cache, layout, block, ledger), share_free = layout->recipe.free_share;
     if (share_free > 0)
         gp_ledger_append(ledger, GP_ITEM_FRAGMENTATION, SERVING, gp_kept_free_amount(bytes, share_free), spread_cache);
+    add_window_passes(job, cache, layout, block, ledger);
     gp_engine_widths widths = widths_of(model, layout);
     const gp_recipe *recipe = &layout->recipe;
     gp_ledger_append(ledger, GP_ITEM_WORKSPACE, SERVING,

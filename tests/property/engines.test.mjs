@@ -100,3 +100,13 @@ test("latents that an indexer chooses from take 656 bytes in 8 bits, which is wh
   const [dense] = planAll([{ ...serve("vllm"), model: "deepseek-ai/DeepSeek-V3" }]);
   assert.equal(dense.kv.bytes_per_token, layers * 2 * 576);
 });
+
+test("under vLLM the tokens of a pass have places in layers with a window until it is done", () => {
+  // Gemma 3 27B: 52 of 62 layers see 1,024 tokens, 16 KV heads of 128; passes of 2,048 tokens
+  const serve = (infer) => job("vllm", { max_batched_tokens: 2048, max_num_seqs: 16, ...infer }, { gpu: "H200", count: 1 }, "google/gemma-3-27b-it");
+  const [long, short, within, sglang] = planAll([serve({ context: 32768 }), serve({ context: 2048 }), serve({ context: 1024 }),
+    { ...serve({ context: 32768 }), infer: { engine: "sglang", context: 32768 } }]);
+  const pass = ({ memory }) => memory.stages[0].items.find((item) => item.formula_id === "workspace.window_pass")?.bytes;
+  const each = 52 * 2 * 16 * 128 * 2;
+  assert.deepEqual([long, short, within, sglang].map(pass), [2048 * each, 1024 * each, undefined, undefined]);
+});
