@@ -32,7 +32,7 @@ export function fallFigures(context) {
 const nameOf = ({ words }, id) => words.word(`fall.${id}`, words.word(`item.${id}`, id));
 
 /** The item whose colour a step has; levels have none. @param {string} id */
-const colorItem = (id) => (id === 'pool' ? 'kv_cache' : ['nominal', 'visible', 'driver', 'target', 'kept_free'].includes(id) ? null : id);
+const colorItem = (id) => (id === 'pool' ? 'kv_cache' : ['nominal', 'visible', 'driver', 'macos', 'target', 'kept_free'].includes(id) ? null : id);
 
 /** What a step takes is an item of the ledger, where it is one of a single row. @param {Context} context @param {import('../types').Stage} stage @param {string} id */
 function takenKey({ report }, stage, id) {

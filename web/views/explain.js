@@ -208,7 +208,7 @@ function explainFall(context, id) {
     numbers: row.bytes === undefined || at === 0 ? undefined : `${format.exact(rows[at - 1].left_bytes)} − ${format.exact(row.bytes)}`,
     terms: share === undefined ? undefined : [['', words.t('field.infer.memory_utilization'), String(share)]],
     parts: items.length > 0 ? items.map((item) => ({ key: rowKey(stage, index, item), label: rowName(context, item), value: format.bytes(item.bytes, 2) })) : undefined,
-    source: ['nominal', 'visible', 'driver'].includes(id) ? report.hardware.source : undefined,
+    source: ['nominal', 'visible', 'driver', 'macos'].includes(id) ? report.hardware.source : undefined,
     path: `waterfall.rows[${at}]`,
     row,
   };
