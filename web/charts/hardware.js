@@ -42,9 +42,13 @@ function figure(context, kind, rows, all) {
 function nameOf(context, row) {
   const { format } = context;
   const cards = `${format.number(row.count ?? 1)} × ${row.gpu}`;
-  const name = row.type ? [h('span', { class: 'instance' }, `${row.provider} ${(row.instances ?? 1) > 1 ? `${row.instances} × ` : ''}${row.type}`), h('small', {}, cards)] : [cards];
+  const name = row.type ? [h('span', { class: 'instance' }, `${row.provider} ${(row.instances ?? 1) > 1 ? `${row.instances} × ` : ''}${row.type}`), h('small', {}, cards), priceOf(context, row)] : [cards];
   return placeButton(context, name, row.set);
 }
+
+/* On a phone the columns of prices are out of sight. */
+/** @param {Context} context @param {RankRow} row */
+const priceOf = ({ words }, row) => h('small', { class: 'is-narrow-only' }, row.usd_per_hour === undefined ? '' : `${row.usd_per_hour.toFixed(2)} ${words.t('study.instances.hour')}, ${row.date ?? words.t('table.none')}`);
 
 /** @param {Context} context @param {RankRow} row */
 function verdictOf(context, row) {
