@@ -135,9 +135,9 @@ test("what a file holds is told with a warning, of which no plan can be made", (
   const model = decoder("rwkv7", [plain], { "wkv.head_size": 64 });
   model.tensors.push(matrix("blk.0.time_mix_key", HIDDEN, HIDDEN));
   const state = makeGguf(model), place = file("rwkv7.gguf", state.header, state.size);
-  const told = importFiles([place]), planned = planFile(place);
+  const told = importFiles([place]), answer = planFile(place);
   assert.deepEqual([told.status, codes(told), told.warnings.map(({ code }) => code)], [0, [], ["structure_not_read"]]);
-  assert.deepEqual([planned.status, codes(planned)], [2, ["unsupported_architecture"]]);
+  assert.deepEqual([answer.status, codes(answer)], [2, ["unsupported_architecture"]]);
 });
 
 test("lists that no layer can have are told", () => {
