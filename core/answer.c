@@ -153,12 +153,28 @@ static gp_rank_kind wanted_kind(call *request) {
     return GP_RANK_GPUS;
 }
 
+/* Every model takes the place of the job's, so a job that names none gets the first of the catalogue to be read at all. The
+ * tree that is made is the caller's, through `owned`; NULL with a row when memory ran out. */
+static const cJSON *with_some_model(call *request, const cJSON *tree, cJSON **owned) {
+    gp_model_row first;
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(tree, "model");
+    if ((model != NULL && !cJSON_IsNull(model)) || !gp_catalog_model(0, &first)) return tree;
+    cJSON *copy = cJSON_Duplicate(tree, true);
+    cJSON_Delete(*owned);
+    *owned = copy;
+    cJSON_DeleteItemFromObjectCaseSensitive(copy, "model");
+    if (copy != NULL && cJSON_AddStringToObject(copy, "model", first.id) != NULL) return copy;
+    gp_diagnose(request->faults, GP_CODE_OUT_OF_MEMORY, "");
+    return NULL;
+}
+
 static void answer_rank(call *request) {
     const char *filter = text_member(request, "filter");
     gp_rank_kind kind = wanted_kind(request);
     gp_job *job = &request->space->job;
     cJSON *owned = NULL;
     const cJSON *tree = find_job(request, &owned);
+    if (tree != NULL && kind == GP_RANK_MODELS) tree = with_some_model(request, tree, &owned);
     if (tree != NULL) read_job(request, tree);
     int count = 0;
     gp_rank_row *rows = NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advise/planner.h"
+#include "plan/derive.h"
 
 #define INSTANCES_MOST 64
 
@@ -105,8 +106,17 @@ static void try_instance(gp_job *job, gp_plan *plan, gp_rank_row *row) {
     set_prices(row);
 }
 
+/* What orders rows besides themselves. */
+typedef struct {
+    bool by_tokens; /* prices of tokens, else of hours */
+    bool fills;     /* the job asks for the most that fits: it is tight nearly everywhere, and where it is not is chance */
+} ordering;
+
 /* Smaller comes first. */
-static int standing(const gp_rank_row *row) { return row->answered ? (int)row->verdict : GP_NO + 1; }
+static int standing(const gp_rank_row *row, bool fills) {
+    if (!row->answered) return GP_NO + 1;
+    return fills && row->verdict == GP_TIGHT ? GP_FITS : (int)row->verdict;
+}
 
 static double card_bytes(const gp_rank_row *row) {
     return row->gpu->memory_bytes > 0 ? (double)row->gpu->memory_bytes : row->gpu->memory_gb_nominal * (double)GP_GIB;
@@ -119,14 +129,14 @@ static int order_known(double a, double b) {
     return order(a, b);
 }
 
-static bool comes_before(const gp_rank_row *a, const gp_rank_row *b, bool by_tokens) {
-    int difference = standing(a) - standing(b);
+static bool comes_before(const gp_rank_row *a, const gp_rank_row *b, const ordering *by) {
+    int difference = standing(a, by->fills) - standing(b, by->fills);
     if (a->gpu == NULL) {
         int larger = order((double)b->params, (double)a->params);
         return difference < 0 || (difference == 0 && (holds(a) ? larger : -larger) < 0);
     }
     if (difference == 0 && a->instance != NULL) {
-        difference = by_tokens ? order_known(a->usd_per_million_tokens.value, b->usd_per_million_tokens.value)
+        difference = by->by_tokens ? order_known(a->usd_per_million_tokens.value, b->usd_per_million_tokens.value)
                                : order_known(a->usd_per_hour, b->usd_per_hour);
     }
     if (difference == 0) difference = order((double)a->count, (double)b->count);
@@ -146,28 +156,48 @@ static bool tokens_are_priced(const gp_rank_row *rows, int count) {
     return any;
 }
 
+static bool fills_memory(const gp_job *job) {
+    bool fills = job->model.params_max;
+    for (int i = 0; i < GP_FIELD_TOTAL; i++) fills = fills || gp_origin_of(job, (gp_field)i) == GP_MAX;
+    return fills;
+}
+
 /* Insertion keeps equal rows in the order of the catalogue; there are a hundred of them. */
-static void sort(gp_rank_row *rows, int count) {
-    bool by_tokens = tokens_are_priced(rows, count);
+static void sort(gp_rank_row *rows, int count, bool fills) {
+    const ordering by = {tokens_are_priced(rows, count), fills};
     for (int i = 1; i < count; i++) {
         gp_rank_row moving = rows[i];
         int at = i;
-        for (; at > 0 && comes_before(&moving, &rows[at - 1], by_tokens); at--) rows[at] = rows[at - 1];
+        for (; at > 0 && comes_before(&moving, &rows[at - 1], &by); at--) rows[at] = rows[at - 1];
         rows[at] = moving;
     }
 }
 
-/* The row of one place in the catalogue; false when it is not wanted or its GPU is not known. */
-static bool row_at(gp_rank_kind kind, int index, const char *filter, gp_rank_row *row) {
+/* Apple's GPUs are programmed through Metal, for which few engines and frameworks have kernels (ggml's Metal backend, MLX,
+ * MLC and PyTorch's MPS); TensorRT-LLM is for NVIDIA's alone. A job on hardware that its program does not know is no offer. */
+static bool has_kernels(const gp_job *job, const gp_gpu_row *gpu) {
+    static const char *const engines[] = {"llama.cpp", "mlx", "mlc-llm", "transformers"};
+    static const char *const frameworks[] = {"hf-trainer", "peft", "other"};
+    bool train = gp_is_training(job), metal = strcmp(gpu->vendor, "Apple") == 0, known = !metal;
+    if (!train && gp_choice_is(job, GP_FIELD_ENGINE, "tensorrt-llm")) return strcmp(gpu->vendor, "NVIDIA") == 0;
+    for (size_t i = 0; !train && !known && i < sizeof engines / sizeof *engines; i++)
+        known = gp_choice_is(job, GP_FIELD_ENGINE, engines[i]);
+    for (size_t i = 0; train && !known && i < sizeof frameworks / sizeof *frameworks; i++)
+        known = gp_origin_of(job, GP_FIELD_FRAMEWORK) == GP_GIVEN && gp_choice_is(job, GP_FIELD_FRAMEWORK, frameworks[i]);
+    return known;
+}
+
+/* The row of one place in the catalogue; false when it is not wanted or its GPU is not known or not for the job. */
+static bool row_at(const gp_job *job, gp_rank_kind kind, int index, const char *filter, gp_rank_row *row) {
     *row = (gp_rank_row){.gpu = NULL};
     if (kind == GP_RANK_MODELS) return gp_catalog_model(index, &row->model) && gp_catalog_model_matches(&row->model, filter);
     if (kind == GP_RANK_GPUS) {
         row->gpu = gp_catalog_gpu(index);
-        return gp_catalog_gpu_matches(row->gpu, filter);
+        return has_kernels(job, row->gpu) && gp_catalog_gpu_matches(row->gpu, filter);
     }
     row->instance = gp_catalog_instance(index);
     row->gpu = gp_catalog_find_gpu(row->instance->gpu);
-    return row->gpu != NULL && row->instance->gpus > 0 && gp_catalog_instance_matches(row->instance, filter);
+    return row->gpu != NULL && row->instance->gpus > 0 && has_kernels(job, row->gpu) && gp_catalog_instance_matches(row->instance, filter);
 }
 
 static int rows_of(gp_rank_kind kind) {
@@ -191,7 +221,7 @@ gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filte
     *count = 0;
     for (int i = 0; rows != NULL && job != NULL && i < most; i++) {
         gp_rank_row *row = &rows[*count];
-        if (!row_at(kind, i, filter, row)) continue;
+        if (!row_at(request, kind, i, filter, row)) continue;
         *job = *request;
         try_kind(kind, job, plan, row);
         *count += 1;
@@ -202,6 +232,6 @@ gp_rank_row *gp_rank(const gp_job *request, gp_rank_kind kind, const char *filte
         free(rows);
         return NULL;
     }
-    sort(rows, *count);
+    sort(rows, *count, fills_memory(request));
     return rows;
 }

@@ -33,8 +33,9 @@ typedef struct {
 
 /* Plans `request`, whose count of GPUs is ignored, on the rows of a catalogue that match `filter` (catalog.h), each
  * with the fewest GPUs that hold it: of GPUs what the solver takes (solve.h), of instances 1, 2, 4 … 64 machines; the
- * first number where it holds, else one machine. Models take the place of the job's on the hardware that it states. The
- * order: what fits, what is tight, what does not fit, what cannot be planned. Within these GPUs go by fewer cards, then by
+ * first number where it holds, else one machine. Models take the place of the job's on the hardware that it states. GPUs
+ * that the job's engine or framework has no kernels for are left out. The order: what fits, what is tight (one with the former
+ * where the job asks for the most that fits), what does not fit, what cannot be planned. Within these GPUs go by fewer cards, then by
  * less memory; instances by the price of a million tokens where every price and speed is known, else by the price of an
  * hour, those without a price last; models by their size, the largest first, and of those that do not fit the smallest.
  * Returns the rows, owned by the caller (free), and their number in *count; NULL when memory ran out. `plan` is room

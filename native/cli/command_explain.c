@@ -102,10 +102,12 @@ static void field_facts(gp_buffer *buffer, const gp_view *view, const char *path
         if (gp_json_has(row, "max")) {
             gp_view_message(&text, view, "cli.explain.range", path, row);
             line(buffer, view, "cli.explain.allowed", gp_buffer_string(&text));
-        } else if (gp_json_has(row, "choices")) {
+        } else if (cJSON_GetArraySize(gp_json_at(row, "choices")) > 0) {
             gp_view_argument(&text, view, gp_json_at(row, "choices"));
             line(buffer, view, "cli.explain.allowed", gp_buffer_string(&text));
         }
+        if (strcmp(gp_json_text(row, "kind"), "switch") == 0)
+            line(buffer, view, "cli.explain.allowed", gp_message(view->language, "cli.explain.boolean"));
         gp_buffer_clear(&text);
         const cJSON *initial = gp_json_at(row, "default");
         if (initial) gp_view_argument(&text, view, initial);

@@ -69,6 +69,13 @@ static void show_count(gp_buffer *cell, double count, const char *name) {
     gp_buffer_foreign(cell, name);
 }
 
+/* "AWS 2 × p5.48xlarge": names of types alone do not say who rents them out. */
+static void show_instances(gp_buffer *cell, const cJSON *row) {
+    gp_buffer_foreign(cell, gp_json_text(row, "provider"));
+    gp_buffer_text(cell, " ");
+    show_count(cell, gp_json_number(row, "instances"), gp_json_text(row, "type"));
+}
+
 static void show_verdict(gp_buffer *cell, const gp_view *view, const cJSON *row) {
     const char *verdict = gp_json_text(row, "verdict");
     if (!gp_json_has(row, "verdict")) {
@@ -84,8 +91,7 @@ static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, co
     if (strcmp(member, "verdict") == 0) show_verdict(cell, view, row);
     else if (strcmp(member, "gpu") == 0 && gp_json_has(row, "count"))
         show_count(cell, gp_json_number(row, "count"), gp_json_text(row, "gpu"));
-    else if (strcmp(member, "type") == 0 && value)
-        show_count(cell, gp_json_number(row, "instances"), gp_json_text(row, "type"));
+    else if (strcmp(member, "type") == 0 && value) show_instances(cell, row);
     else if (strncmp(member, "usd", 3) == 0 && value) gp_buffer_printf(cell, "%.*f", value->valuedouble < 0.1 ? 4 : 2, value->valuedouble);
     else if (value && cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
     else gp_view_argument(cell, view, value);

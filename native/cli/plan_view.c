@@ -111,9 +111,14 @@ static void parallel_row(gp_table *table, const gp_view *view, const cJSON *para
     if (cell->length == 0) gp_buffer_text(cell, gp_message(view->language, "cli.plan.one_gpu"));
 }
 
-/* " (9 does not fit)" behind a solved maximum. */
-static void limit_text(gp_buffer *cell, const gp_view *view, const cJSON *limit) {
+/* " (9 does not fit)" behind a solved maximum; where nothing fits, the least value stands for it. */
+static void limit_text(gp_buffer *cell, const gp_view *view, const cJSON *limit, const cJSON *value) {
     const bool is_size = strcmp(limit->string, "params") == 0;
+    if (value->valuedouble >= limit->valuedouble) {
+        gp_buffer_text(cell, gp_message(view->language, "cli.space"));
+        gp_buffer_text(cell, gp_message(view->language, "cli.plan.fails_at_least"));
+        return;
+    }
     cJSON *arguments = cJSON_CreateObject();
     cJSON_AddNumberToObject(arguments, is_size ? "params" : "value", limit->valuedouble);
     gp_buffer_text(cell, gp_message(view->language, "cli.space"));
@@ -133,7 +138,7 @@ static void solved_row(gp_table *table, const gp_view *view, const cJSON *report
         gp_buffer_text(cell, " ");
         field_value(cell, view, value);
         const cJSON *limit = cJSON_GetObjectItemCaseSensitive(gp_json_at(report, "fails_at"), value->string);
-        if (limit) limit_text(cell, view, limit);
+        if (limit) limit_text(cell, view, limit, value);
     }
 }
 
@@ -169,7 +174,8 @@ static void time_rows(gp_table *table, const gp_view *view, const cJSON *time) {
     }
     step_row(table, view, time);
     if (gp_json_has(time, "within_targets")) {
-        figures_row(table, view, "cli.plan.targets", "cli.plan.targets_value", time);
+        bool none = gp_json_number(time, "within_targets") < 1;
+        figures_row(table, view, "cli.plan.targets", none ? "cli.plan.targets_none" : "cli.plan.targets_value", time);
     }
     if (gp_json_has(time, "bubble")) figures_row(table, view, "cli.plan.bubble", "cli.plan.bubble_value", time);
     if (gp_json_has(time, "efficiency")) {
@@ -188,7 +194,8 @@ static void job_table(gp_buffer *buffer, const gp_view *view, const cJSON *repor
     figures_row(&table, view, "item.kv_cache", "cli.plan.kv", kv);
     const bool on_host = gp_json_number(kv, "bytes_per_token") > 0 && !gp_json_has(kv, "max_tokens"); /* no device bounds it */
     if (gp_json_has(kv, "max_concurrency") && !on_host) {
-        const char *words = gp_json_has(kv, "max_tokens") ? "cli.plan.kv_room" : "cli.plan.state_room";
+        const bool has_room = gp_json_number(kv, "max_tokens") > 0;
+        const char *words = has_room ? "cli.plan.kv_room" : gp_json_has(kv, "max_tokens") ? "cli.plan.no_room" : "cli.plan.state_room";
         figures_row(&table, view, "cli.plan.room", words, kv);
     }
     const cJSON *memory = gp_json_at(report, "memory");

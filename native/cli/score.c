@@ -60,6 +60,12 @@ enum { QUANTITY_COUNT = sizeof quantities / sizeof quantities[0] };
 
 const char *gp_quantity_id(int index) { return index < QUANTITY_COUNT ? quantities[index].id : NULL; }
 
+double gp_quantity_unit(int index, const char **name) {
+    double unit = quantities[index].unit;
+    *name = unit == GIB ? "GiB" : unit == MIB ? "MiB" : "";
+    return unit;
+}
+
 static bool is_text(const cJSON *tree, const char *path, const char *text) {
     return strcmp(gp_json_text(tree, path), text) == 0;
 }

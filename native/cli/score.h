@@ -31,6 +31,10 @@ typedef struct {
 /* "train_memory"; NULL past the last. */
 const char *gp_quantity_id(int index);
 
+/* The unit in which files of measurements give a quantity of memory: its bytes, and in *name "GiB" or "MiB"; 1 and "" of what
+ * is no memory or is measured in bytes. */
+double gp_quantity_unit(int index, const char **name);
+
 /* Takes the samples of one row, given the planner's report on its job. */
 void gp_score_add(gp_score *score, const struct cJSON *row, const struct cJSON *report);
 void gp_score_release(gp_score *score);

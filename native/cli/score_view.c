@@ -78,7 +78,10 @@ static void print_worst(gp_buffer *buffer, const gp_arguments *arguments, const 
             gp_table table;
             gp_table_start(&table, "lrrr");
             gp_buffer_text(buffer, "\n");
+            const char *unit_name;
+            const double unit = gp_quantity_unit(quantity, &unit_name);
             gp_styled(buffer, view, GP_STRONG, gp_message_of(view->language, "cli.quantity", gp_quantity_id(quantity)));
+            if (*unit_name) gp_buffer_printf(buffer, " (%s)", unit_name);
             gp_buffer_text(buffer, "\n");
             headings(&table, view, names, 4);
             for (int i = 0; worst[i] >= 0; i++) {
@@ -86,8 +89,8 @@ static void print_worst(gp_buffer *buffer, const gp_arguments *arguments, const 
                 gp_table_row(&table);
                 gp_buffer_foreign(gp_table_cell(&table, 0), sample->row);
                 share(gp_table_cell(&table, 1), sample->error, true);
-                gp_buffer_printf(gp_table_cell(&table, 2), "%.4g", sample->predicted);
-                gp_buffer_printf(gp_table_cell(&table, 3), "%.4g", sample->measured);
+                gp_buffer_printf(gp_table_cell(&table, 2), "%.4g", sample->predicted / unit);
+                gp_buffer_printf(gp_table_cell(&table, 3), "%.4g", sample->measured / unit);
             }
             gp_table_print(&table, buffer, view, true);
         }

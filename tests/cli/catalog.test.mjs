@@ -75,3 +75,8 @@ test("explain knows items, fields, knobs and codes", () => {
   assert.match(gpuplan(["explain", "recompute_full"]).stdout, /Recompute/);
   assert.match(gpuplan(["explain", "kv_cache", "--lang=zh-Hans"]).stdout, /KV 缓存/);
 });
+
+test("explain of a switch says what it takes", () => {
+  assert.match(gpuplan(["explain", "infer.enforce_eager"]).stdout, /allowed +true, false\n/);
+  assert.equal(gpuplan(["explain", "infer.enforce_eager"]).stdout.match(/allowed/g).length, 1);
+});

@@ -234,3 +234,17 @@ test("an empty input is answered with errors, on both outputs", () => {
     assert.equal(JSON.parse(run.stdout).errors.length, 1, JSON.stringify(words));
   }
 });
+
+test("where nothing fits, no value is said to be the largest, and nothing is left for the cache", () => {
+  const job = { task: "infer", model: "meta-llama/Llama-2-13b-hf", hardware: { gpu: "RTX 4090" }, infer: { context: "max", ttft_target_s: 0.001 } };
+  for (const [lang, patterns] of [["en", [/context 1 \(not even that fits\)/, /room +none: nothing is left/, /targets +not kept even by one alone/]],
+    ["zh-Hans", [/连这个值也放不下/, /没有留给缓存的显存/, /只有一条时也达不到/]]]) {
+    const { status, stdout } = gpuplan(["plan", "--brief", JSON.stringify(job), `--lang=${lang}`]);
+    assert.equal(status, 1);
+    for (const pattern of patterns) assert.match(stdout, pattern);
+    assert.doesNotMatch(stdout, /\(1 does not fit\)|1 放不下/);
+  }
+  const room = gpuplan(["plan", "--brief", JSON.stringify({ ...job, infer: { weights: "awq", context: "max", ttft_target_s: 60 } }), "--lang=en"]).stdout;
+  assert.match(room, /context [\d,]+ \([\d,]+ does not fit\)/);
+  assert.match(room, /targets +kept with up to [\d,]+ at once/);
+});

@@ -48,6 +48,34 @@ for (const [job, price] of [[SERVE, "usd_per_million_tokens"], [TUNE, "usd_per_h
   gpus.slice(1).forEach((row, index) => { if (row.verdict && row.verdict === gpus[index].verdict) assert.ok(row.count >= gpus[index].count); });
 });
 
+test("a job that asks for the most that fits is tight nearly everywhere: the price alone orders what holds it", () => {
+  const job = { ...SERVE, infer: { ...SERVE.infer, weights: "fp8", concurrency: "max" } };
+  const rows = rank("instances", job).filter((row) => row.verdict === "fits" || row.verdict === "tight");
+  assert.deepEqual([...new Set(rows.map((row) => row.verdict))].sort(), ["fits", "tight"]);
+  rows.slice(1).forEach((row, index) => assert.ok(row.usd_per_million_tokens >= rows[index].usd_per_million_tokens || !row.usd_per_million_tokens, row.type));
+});
+
+test("hardware is offered where the job's program has kernels for it", () => {
+  const vendors = (engine) => new Set(rank("gpus", { ...SERVE, infer: { ...SERVE.infer, engine } }).map(({ gpu }) => gpu.replace(/ .*/, "")));
+  for (const [engine, apple, amd] of [["vllm", false, true], ["mlx", true, true], ["llama.cpp", true, true], ["tensorrt-llm", false, false]]) {
+    assert.deepEqual([vendors(engine).has("Apple"), vendors(engine).has("Instinct")], [apple, amd], engine);
+  }
+  const tuned = (framework) => rank("gpus", { ...TUNE, train: { ...TUNE.train, framework } }, "--filter", "apple").length;
+  assert.deepEqual([tuned("auto"), tuned("deepspeed"), tuned("peft") > 10], [0, 0, true]);
+});
+
+test("an instance is named with who rents it out", () => {
+  assert.match(gpuplan(["rank", "instances", JSON.stringify(TUNE), "--filter", "lambda"]).stdout, /Lambda 1 × gpu_1x_/);
+});
+
+test("every model takes the place of the job's, so the job need name none", () => {
+  const bare = { task: "infer", hardware: { gpu: "RTX 4090" }, infer: { context: 4096 } };
+  const named = rank("models", { ...bare, model: "gpt2" });
+  assert.deepEqual(rank("models", bare), named);
+  const { status, stderr } = gpuplan(["rank", "gpus", JSON.stringify(bare)]);
+  assert.deepEqual([status, /model: Missing/.test(stderr)], [2, true]);
+});
+
 test("a card that cannot run the job says why", () => {
   const [row] = rank("gpus", TUNE, "--filter", "v100");
   assert.equal(row.verdict, undefined);

@@ -78,6 +78,18 @@ test("by group or by method alone, in both languages, within the width", () => {
   }
 });
 
+test("memory is shown as it was measured, and a faulty job says what is wrong with it", () => {
+  const measured = ROWS.find((row) => row.id === "row-3").measured.peak_gib;
+  const { status, stdout, stderr } = gpuplan(["score", rows, "--worst=1", "--lang=en"]);
+  assert.equal(status, 0);
+  assert.match(stdout, /training memory \(GiB\)/);
+  const [, predicted, read] = stdout.match(/row-3 +\+40\.0 % +(\S+) +(\S+)/).map(Number);
+  assert.ok(Math.abs(read / measured - 1) < 1e-3 && Math.abs(predicted / read - 1.4) < 1e-3);
+  assert.match(stderr, /row broken: its job has faults[^]*no such model at all/);
+  const many = file("many.jsonl", Array.from({ length: 9 }, () => ({ job: { task: "full" }, measured: {} })));
+  assert.equal(gpuplan(["score", many]).stderr.match(/its job has faults/g).length, 5);
+});
+
 test("a row that names nothing has a number, its default engine, and no group", () => {
   const bare = (concurrency) => ({ job: { task: "infer", model: "gpt2", hardware: { gpu: "H100" }, infer: { concurrency } }, measured: { tpot_s: 0.01 } });
   const [quantity] = reportOf(["score", file("bare.jsonl", [bare(1), "", bare(2)]), "--worst=9"]).quantities;
