@@ -4,19 +4,23 @@ import { ITEM_ORDER } from '../views/ledger.js';
 import { LABEL_ROOM_PX, colorOf, currentStyle, memoryAxis, paint, usableLine, usableWords } from './library.js';
 
 /** @typedef {import('../types').Context} Context */
-/** @typedef {{ label: string, items: { id: string, bytes: number }[] }} Row */
+/** @typedef {{ label: string | string[], items: { id: string, bytes: number }[] }} Row */
+
+/* Below it the parts of a label stand one below the other: in one line they would be cut off. */
+const NARROW_PX = 480;
 
 /** @param {HTMLCanvasElement} canvas @param {Context} context @param {Row[]} rows */
 export function drawBars(canvas, context, rows) {
   const style = currentStyle();
   const { words, format, report } = context;
   const usable = report.memory.usable_bytes;
+  const isNarrow = (canvas.parentElement?.clientWidth ?? 0) < NARROW_PX;
   const present = new Set(rows.flatMap(({ items }) => items.map(({ id }) => id)));
   paint(canvas, {
     type: 'bar',
     plugins: [usableLine],
     data: {
-      labels: rows.map(({ label }) => label),
+      labels: rows.map(({ label }) => (Array.isArray(label) && !isNarrow ? label.join(words.t('punctuation.list')) : label)),
       datasets: ITEM_ORDER.filter((id) => present.has(id)).map((id) => ({
         label: itemName(context, id),
         data: rows.map(({ items }) => items.reduce((sum, item) => sum + (item.id === id ? item.bytes : 0), 0)),

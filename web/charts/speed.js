@@ -25,7 +25,7 @@ export function speedFigures(context, engine, base) {
   return [{
     key: 'speed', title: words.t('study.speed.title'), height: HEIGHT_PX,
     label: words.t('study.speed.label', { least: points[0].users, most: points[points.length - 1].users }),
-    notes: [words.t('study.speed.note'), kept === undefined ? '' : words.t('study.speed.targets', { count: format.number(kept) })],
+    notes: [words.t('study.speed.note'), kept === undefined ? '' : kept < 1 ? words.t('study.speed.targets_none') : words.t('study.speed.targets', { count: format.number(kept) })],
     draw: (canvas) => drawSpeed(canvas, context, points, now),
     table: studyTable(words.t('study.speed.caption'), [words.t('field.infer.concurrency'), ...columns, words.t('study.verdict')], points.map(({ users, time, fits }) => ({
       key: String(users), isMarked: users === now,

@@ -13,7 +13,7 @@ const LEAST_PX = 224;
 function rowsOf(context) {
   const { report, other, words, ledger } = context;
   const row = (/** @type {Context} */ view, /** @type {string} */ which) => (/** @type {Stage} */ stage) => ({
-    label: [gpuRange(view, stage), stageRange(view, stage), words.t(`choice.ledger.${which}`)].filter(Boolean).join(words.t('punctuation.list')),
+    label: [gpuRange(view, stage), [stageRange(view, stage), words.t(`choice.ledger.${which}`)].filter(Boolean).join(words.t('punctuation.list'))],
     items: itemsAtPeak(stage),
   });
   const rows = report.memory.stages.map(row(context, ledger));

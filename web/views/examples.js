@@ -18,11 +18,12 @@ export function findExample(examples, job) {
  * @param {Example[]} examples
  * @param {Job} job
  * @param {import('../types').Translator} words
- * @param {string} last the example opened last, whose variants stay at hand while its job is edited
+ * @param {string} last the example opened last, whose variants stay at hand while its job is edited; of a job that came by
+ *   a link there is none, and no lesson of another one is told
  */
 export function examplesView(examples, job, words, last) {
   const found = findExample(examples, job);
-  const open = found?.example ?? examples.find((example) => example.id === last) ?? examples[0];
+  const open = found?.example ?? examples.find((example) => example.id === last);
   return h('div', { class: 'examples' },
     h('div', { class: 'examples-row' },
       h('span', { class: 'eyebrow', id: 'examples-title' }, words.t('examples.title')),
@@ -30,10 +31,10 @@ export function examplesView(examples, job, words, last) {
         type: 'button', class: 'chip', 'data-action': 'example', 'data-example': example.id, 'data-variant': example.variants[0].id,
         'aria-pressed': String(found?.example === example),
       }, words.t(`example.${example.id}.title`)))))),
-    h('div', { class: 'lesson' },
+    open ? h('div', { class: 'lesson' },
       h('ul', { 'aria-label': words.t('examples.variants') }, open.variants.map((variant) => h('li', {}, h('button', {
         type: 'button', class: 'chip is-small', 'data-action': 'example', 'data-example': open.id, 'data-variant': variant.id,
         'aria-pressed': String(found?.variant === variant.id && found.example === open),
       }, words.t(`example.${open.id}.variant.${variant.id}`))))),
-      h('p', {}, words.t(`example.${open.id}.lesson`))));
+      h('p', {}, words.t(`example.${open.id}.lesson`))) : null);
 }
