@@ -62,23 +62,28 @@ uint64_t gp_ledger_allocated(const gp_stage_ledger *ledger) {
     return peak;
 }
 
-static uint64_t half_width(double squares, double share, uint64_t peak_bytes) {
-    double whole = share * (double)peak_bytes;
-    return gp_bytes_from_double(sqrt(squares + whole * whole));
-}
+static uint64_t half_width(double squares, double whole) { return gp_bytes_from_double(sqrt(squares + whole * whole)); }
 
-/* The items' errors, and that of the whole, are taken as independent, so their half-widths add as squares. */
-static void set_range(gp_stage_ledger *ledger) {
+/* The items' errors, and that of the whole, are taken as independent, so their half-widths add as squares. Which phase is
+ * the fullest is not certain either: one that is nearly so, and less certain, may reach further up. */
+static void widen(gp_stage_ledger *ledger, int phase) {
     double squares = 0;
     for (int i = 0; i < ledger->count; i++) {
         const gp_allocation *row = &ledger->allocations[i];
-        if ((row->phases & GP_PHASE_BIT(ledger->peak_phase)) == 0) continue;
+        if ((row->phases & GP_PHASE_BIT(phase)) == 0) continue;
         double half = row->spread * (double)row->amount.bytes;
         squares += half * half;
     }
-    uint64_t peak = ledger->peak_bytes;
-    ledger->low_bytes = gp_sub_or_zero(peak, half_width(squares, ledger->below, peak));
-    ledger->high_bytes = gp_add(peak, half_width(squares, ledger->above, peak));
+    uint64_t bytes = ledger->phase_bytes[phase];
+    double more = phase == GP_PHASE_PREFILL ? ledger->more_in_prefill : 0;
+    uint64_t low = gp_sub_or_zero(bytes, half_width(squares, ledger->below * (double)bytes));
+    uint64_t high = gp_add(bytes, half_width(squares, ledger->above * (double)bytes + more));
+    if (low > ledger->low_bytes) ledger->low_bytes = low;
+    if (high > ledger->high_bytes) ledger->high_bytes = high;
+}
+
+static void set_range(gp_stage_ledger *ledger) {
+    for (int phase = 0; phase < GP_PHASE_COUNT; phase++) widen(ledger, phase);
 }
 
 /* The course keeps 15 % of the card free: what it needs is its own sum over 0.85. */
@@ -92,7 +97,7 @@ static void clear(gp_stage_ledger *ledger) {
     ledger->count = 0;
     ledger->phases = 0;
     for (int phase = 0; phase < GP_PHASE_COUNT; phase++) ledger->phase_bytes[phase] = ledger->phase_allocated[phase] = 0;
-    ledger->below = ledger->above = 0;
+    ledger->below = ledger->above = ledger->more_in_prefill = 0;
     ledger->peak_phase = GP_PHASE_LOAD;
     ledger->peak_bytes = ledger->low_bytes = ledger->high_bytes = 0;
     ledger->host_bytes = ledger->host_cache_bytes = ledger->saved_bytes = 0;

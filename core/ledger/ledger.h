@@ -37,8 +37,9 @@ typedef struct {
     uint64_t phase_bytes[GP_PHASE_COUNT];     /* device bytes alive in each */
     uint64_t phase_allocated[GP_PHASE_COUNT]; /* the same without context, comm buffers and fragmentation */
     gp_phase peak_phase;
-    double below, above;                      /* of the range: shares of the peak, beside the spread of its items */
-    uint64_t peak_bytes, low_bytes, high_bytes;
+    double below, above;                      /* of the range: shares of a phase, beside the spread of its items */
+    double more_in_prefill;                   /* bytes by which the upper end of that phase is further up */
+    uint64_t peak_bytes, low_bytes, high_bytes; /* the range holds that of each phase: the largest low and high */
     uint64_t host_bytes;                      /* host memory for one GPU of this stage (offload) */
     uint64_t host_cache_bytes;                /* host memory for the cache of its layers that are not on the GPU (llama.cpp) */
     uint64_t saved_bytes;                     /* kept by forward for backward, logits included */

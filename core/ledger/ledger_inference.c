@@ -176,9 +176,7 @@ static gp_amount eager_workspace(const gp_job *job, const gp_model *model, const
 /* Where neither release nor attention is stated, the range reaches up to what eager attention and the logits of the whole
  * prompt would take. */
 static void reach_up(const gp_amount *fused, const gp_amount *eager, gp_stage_ledger *ledger) {
-    double prefill = (double)ledger->phase_bytes[GP_PHASE_PREFILL], peak = fmax(prefill, (double)ledger->phase_bytes[GP_PHASE_DECODE]);
-    double most = prefill - (double)fused->bytes + (double)eager->bytes;
-    if (peak > 0 && most > peak) ledger->above = most / peak - 1;
+    ledger->more_in_prefill = fmax(0, (double)eager->bytes - (double)fused->bytes);
 }
 
 /* exllamav2 and MLX read prompts in pieces (exllamav2/config.py: max_input_len; mlx_lm/generate.py: prefill_step_size). */

@@ -114,12 +114,14 @@ static void take_stage(gp_peak *peak, const gp_stage_ledger *stage, int64_t inde
     if (stage->high_bytes > peak->high_bytes) peak->high_bytes = stage->high_bytes;
 }
 
-/* Of equal layers only the ends are asked: a stage between them holds no more layers and no more micro-batches than the
- * first, which has the embedding besides. */
+/* Training equal layers, only the ends are asked: a stage between them holds no more layers and no more micro-batches than
+ * the first, which has the embedding besides. Not where the ends count as layers, and not when serving: there a host may
+ * keep the embedding or the first layers' experts, and files give more bits to some layers. */
 gp_peak gp_plan_peak(const gp_job *job, const gp_model *model, const gp_layout *layout) {
     gp_peak peak = {0};
     gp_stage_ledger ledger;
-    bool alike = layout->split_stages == 0 && model->kind_count == 1;
+    bool even = layout->split_stages == 0 && !gp_layout_counts_ends(model, layout);
+    bool alike = even && model->kind_count == 1 && gp_is_training(job);
     int64_t step = alike && layout->pp > 1 ? layout->pp - 1 : 1;
     for (int64_t stage = 0; stage < layout->pp; stage += step) {
         gp_ledger_stage(job, model, layout, stage, &ledger);

@@ -67,13 +67,13 @@ static void write_list(writer *to, const char *key, const cJSON *list) {
     }
 }
 
-/* Fields that say something by being given, whatever the value: a count that the degrees must multiply to, a split or a
- * rank that the user chose, a packed base under LoRA, weights that are not as published, a prompt that the context must
- * hold. */
+/* Fields that say something by being given, whatever the value: a count that the degrees must multiply to, machines whose
+ * network is in the way of a step, a split or a rank that the user chose, a packed base under LoRA, weights that are not as
+ * published, a prompt that the context must hold. */
 static bool counts_when_given(gp_field field) {
     static const uint8_t fields[] = {GP_FIELD_COUNT,     GP_FIELD_PP,          GP_FIELD_INFER_PP, GP_FIELD_QUANT,
                                      GP_FIELD_LORA_RANK, GP_FIELD_CONCURRENCY, GP_FIELD_WEIGHTS,  GP_FIELD_PROMPT,
-                                     GP_FIELD_OUTPUT};
+                                     GP_FIELD_OUTPUT,    GP_FIELD_PER_NODE};
     return memchr(fields, (int)field, sizeof fields) != NULL;
 }
 

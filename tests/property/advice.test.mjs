@@ -21,6 +21,26 @@ test("applying a knob gives the peak and the verdict it promised", () => {
   }
 });
 
+test("so it does where the fullest stage lies between the ends", () => {
+  const jobs = [
+    // llama.cpp keeps the token table on the host, and files give some layers more bits.
+    { task: "infer", model: "EleutherAI/pythia-6.9b", hardware: { gpu: "Arc Pro B60 24GB", count: 6 },
+      infer: { engine: "ktransformers", weights: "f16", context: 16384, concurrency: 4, tp: 2, pp: 3 } },
+    // Each end counts as a layer: the stages between hold one more.
+    { task: "full", model: { params: 123456789, layers: 14, heads: 64, vocab: 100 }, hardware: { gpu: "H100", count: 4 },
+      train: { pp: 4, vpp: 4, micro_batch: 4, schedule: "gpipe", grad_accum: 8, tp: 1, zero: 0, recompute: "none", attention: "flash" } },
+  ];
+  const reports = planAll(jobs);
+  for (const [index, report] of reports.entries()) {
+    const peaks = report.memory.stages.map((stage) => stage.peak_bytes);
+    const between = Math.max(...peaks.slice(1, -1));
+    assert.ok(between > peaks[0] && between > peaks.at(-1), `${peaks} of ${JSON.stringify(jobs[index])}`);
+    assert.ok(report.advice.length > 0, JSON.stringify(jobs[index]));
+    const after = planAll(report.advice.map((knob) => apply(jobs[index], knob.set)), "brief");
+    assert.deepEqual(after.map((one) => one.memory.peak_bytes), report.advice.map((knob) => knob.peak_bytes_after), JSON.stringify(jobs[index]));
+  }
+});
+
 test("what a knob saves is the peak before less the peak after", () => {
   for (const one of KNOBS) {
     assert.equal(one.knob.saves_bytes, one.report.memory.peak_bytes - one.knob.peak_bytes_after, say(one));

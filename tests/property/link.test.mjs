@@ -35,11 +35,16 @@ test("what says something by being given stays in the link", () => {
   const base = { model: "meta-llama/Llama-3.2-1B", hardware: { gpu: "GeForce RTX 3090" } };
   const packed = { task: "lora", ...base, train: { quant: "nf4-dq" } };
   const contradiction = { task: "full", ...base, hardware: { ...base.hardware, count: 1 }, train: { tp: 2 } };
-  const jobs = [packed, contradiction];
+  const spread = { task: "infer", model: "Qwen/Qwen2.5-72B-Instruct", hardware: { gpu: "H100", count: 16 }, infer: { context: 4096, tp: 16 } };
+  const jobs = [packed, contradiction, spread, withSetting(spread, "hardware.per_node", 8)];
   const direct = answerAll(jobs.map((job) => planRequest(job)));
   const linked = answerTexts(answerAll(jobs.map((job) => ({ op: "link", job }))).map((report) => planLink(report.link)));
   assert.equal(JSON.parse(linked[0]).memory.peak_bytes, direct[0].memory.peak_bytes);
   assert.deepEqual(JSON.parse(linked[1]).errors, direct[1].errors);
+  // Tensor parallelism over more GPUs than a stated machine has goes over the network.
+  const [near, far] = direct.slice(2).map((report) => report.time.tpot_s);
+  assert.ok(far > near, `${far} s over the network, ${near} s where no machine is stated`);
+  assert.equal(JSON.parse(linked[3]).time.tpot_s, far);
 });
 
 test("a default written out stays in the link wherever it changes the plan", () => {

@@ -57,6 +57,44 @@ test("low <= peak <= high, for the whole and for each stage and item", () => {
   }
 });
 
+/** The range of what is alive in a phase, its items' errors independent of each other, and more at the upper end. */
+function rangeOf(stage, phase, more = 0) {
+  const alive = stage.items.filter((item) => item.phases.includes(phase));
+  const bytes = alive.reduce((sum, item) => sum + item.bytes, 0);
+  const squares = alive.reduce((sum, item) => sum + (item.high_bytes - item.bytes) ** 2, 0);
+  return { low: bytes - Math.sqrt(squares), high: bytes + Math.sqrt(squares + more ** 2) };
+}
+
+test("the range of a stage reaches as far up as that of each phase, of the fullest or not", () => {
+  let further = 0;
+  for (const { job, report } of PLANS.filter((one) => one.job.ledger !== "textbook")) {
+    for (const stage of report.memory.stages) {
+      for (const phase of new Set(stage.items.flatMap((item) => item.phases))) {
+        const { low, high } = rangeOf(stage, phase);
+        assert.ok(high <= stage.high_bytes + 64, `${phase} ${high} over ${stage.high_bytes}: ${say(job)}`);
+        if (!isTraining(job)) assert.ok(low <= stage.low_bytes + 64, `${phase} ${low} over ${stage.low_bytes}: ${say(job)}`);
+        if (phase !== stage.peak_phase && high > rangeOf(stage, stage.peak_phase).high) further++;
+      }
+    }
+  }
+  assert.ok(further > 0, "no phase but the fullest reached further up");
+});
+
+test("where attention may be eager, the range ends with its prefill, however long the context", () => {
+  const job = { task: "infer", model: "Qwen/Qwen3-VL-30B-A3B-Instruct", hardware: { gpu: "B200", count: 16 },
+    infer: { engine: "transformers", weights: "gptq", concurrency: 16, prompt: 1024, tp: 16 } };
+  const of = (context) => ({ ...job, infer: { ...job.infer, context } });
+  const [short, long] = planAll([of(4096), of(8192)]).map((report) => report.memory);
+  const [stage] = short.stages;
+  assert.equal(stage.peak_phase, "decode");
+  const fused = stage.items.find((item) => item.id === "workspace").bytes;
+  // Six blocks of scores of 2 heads in 16 bits, and three times the logits of 16 prompts in 16 bits.
+  const eager = 6 * 2 * 2 * 16 * 1024 * 1024 + 3 * 2 * 16 * 1024 * 151936;
+  const { high } = rangeOf(stage, "prefill", eager - fused);
+  assert.ok(Math.abs(short.high_bytes - high) < 64, `${short.high_bytes}, not ${high}`);
+  assert.equal(long.high_bytes, short.high_bytes);
+});
+
 test("the verdict follows from peak, high end and usable memory", () => {
   for (const { job, report } of PLANS) {
     const { peak_bytes: peak, high_bytes: high, usable_bytes: usable } = report.memory;
