@@ -44,10 +44,11 @@ static void test_links_are_readable(void **state) {
 
 static void test_only_what_differs_from_the_default(void **state) {
     (void)state;
-    assert_link("{\"ledger\":\"detailed\",\"hardware\":{\"per_node\":8},\"train\":{\"precision\":\"auto\","
+    assert_link("{\"ledger\":\"detailed\",\"train\":{\"precision\":\"auto\","
                 "\"optimizer\":\"adamw\",\"dropout\":0,\"seq_len\":null},\"infer\":{\"kv\":\"auto\"}}", "v=1");
     /* These say something by being given. */
-    assert_link("{\"hardware\":{\"count\":1},\"train\":{\"pp\":1,\"lora\":{\"rank\":16}}}", "v=1&n=1&pp=1&rank=16");
+    assert_link("{\"hardware\":{\"count\":1,\"per_node\":8},\"train\":{\"pp\":1,\"lora\":{\"rank\":16}}}",
+                "v=1&n=1&per_node=8&pp=1&rank=16");
     /* A text where a number belongs is a fault, not the default. */
     assert_link("{\"train\":{\"seq_len\":\"2048\"}}", "v=1&seq=2048");
 }
