@@ -45,7 +45,8 @@ static double prompt_tokens(const gp_job *job, double output) {
     return fmax(1, number(job, GP_FIELD_CONTEXT, 0) - output);
 }
 
-/* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds. */
+/* Servers of which nothing is asked are as busy as they can be: as many sequences as they take and the cache holds, and
+ * no more than the job's own where there is no room for a cache. */
 static traffic traffic_of(const gp_job *job, const gp_replica *m, const gp_serving_room *room) {
     traffic load = {.output = number(job, GP_FIELD_OUTPUT, 0)};
     load.prompt = prompt_tokens(job, load.output);
@@ -61,7 +62,8 @@ static traffic traffic_of(const gp_job *job, const gp_replica *m, const gp_servi
     bool shares = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_SGLANG);
     load.most = fmax(1, most) * (double)(shares ? m->layout->dp : gp_layout_caches(m->layout));
     double held = load.prompt + load.output / (m->engine->keeps_room ? 1 : 2);
-    if (room->cache_tokens > 0) load.most = fmin(load.most, room->cache_tokens / fmax(1, held + room->state_tokens));
+    bool room_known = room->cache_tokens > 0;
+    load.most = fmin(load.most, room_known ? room->cache_tokens / fmax(1, held + room->state_tokens) : load.asked);
     load.most = fmax(1, floor(load.most));
     gp_origin origin = gp_origin_of(job, GP_FIELD_CONCURRENCY);
     if (origin != GP_GIVEN && origin != GP_SOLVED) load.asked = load.most;

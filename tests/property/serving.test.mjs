@@ -14,6 +14,13 @@ test("each figure lies in its range", () => {
   }
 });
 
+test("without room for a cache no crowd is served", () => {
+  const [full, roomy] = planAll([1, 2].map((count) => job("vllm", { concurrency: undefined, tp: count }, { gpu: "A100 SXM4 40GB", count }, "Qwen/Qwen2.5-32B")));
+  assert.deepEqual([full.verdict, full.kv.max_tokens, full.time.sequences], ["no", 0, 1]);
+  assert.equal(roomy.verdict, "fits");
+  assert.ok(roomy.time.sequences > 1 && roomy.time.tpot_s > full.time.tpot_s / 2, `${roomy.time.sequences}`);
+});
+
 test("more bandwidth makes no engine slower, fewer bits mostly faster", () => {
   for (const engine of ENGINES) {
     const gpu = (bandwidth) => ({ gpu: { name: "x", memory_gib: 80, bandwidth_gb_s: bandwidth, like: "H100 SXM5 80GB" }, count: 1 });

@@ -31,13 +31,18 @@ export function verdictView(context) {
     speeds(context));
 }
 
+/** Figures of all sequences that are served at once. */
+const BUSY = ['ttft_s', 'tpot_s', 'throughput_tok_s'];
+
 /** How fast it serves, each figure with its reason. @param {Context} context */
 function speeds({ report, words, format }) {
   const time = report.time ?? {};
   if (!time.decode_tok_s) return null;
-  const names = ['ttft_s', 'decode_tok_s', 'tpot_s', 'throughput_tok_s', 'within_targets'].filter((name) => name in time);
+  const names = ['decode_tok_s', ...BUSY, 'within_targets'].filter((name) => name in time);
+  const many = time.sequences > 1 ? format.number(time.sequences, 0) : '';
+  const label = (/** @type {string} */ name) => (many && BUSY.includes(name) ? words.t('time.at_once', { figure: words.t(`time.${name}`), count: many }) : words.t(`time.${name}`));
   return h('dl', { class: 'speeds', 'aria-label': words.t('verdict.speed') }, names.map((name) => h('div', { 'data-key': name },
-    h('dt', {}, words.t(`time.${name}`)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`)),
+    h('dt', {}, label(name)), h('dd', {}, why(`time:${name}`, timeText(format, name, time[name]), words.t(`time.${name}`)),
       time[`${name}_low`] === undefined ? null : h('small', { class: 'range' }, words.t('table.range_of', { low: timeText(format, name, time[`${name}_low`]), high: timeText(format, name, time[`${name}_high`]) }))))));
 }
 

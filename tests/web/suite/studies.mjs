@@ -274,3 +274,15 @@ test("prices and their dates are in view at the width of a desktop, and all colu
     assert.ok(await page.evaluate(() => [...document.querySelectorAll("#panel-hardware .scroll")].every((box) => box.scrollWidth <= box.clientWidth + 1)));
   });
 });
+
+test("speeds say how many are served at once, where it is more than one", async () => {
+  for (const concurrency of [32, 1]) {
+    const job = { task: "infer", model: "meta-llama/Llama-3.1-8B", hardware: { gpu: "H100 SXM5 80GB", count: 1 }, infer: { engine: "vllm", concurrency } };
+    await withPage({ page: `index.html?lang=zh-Hans#${linkOf(job)}` }, async (page) => {
+      await page.waitForSelector(".speeds");
+      const label = await textOf(page, ".speeds [data-key=tpot_s] dt"), alone = await textOf(page, ".speeds [data-key=decode_tok_s] dt");
+      assert.equal(label, words["zh-Hans"]["time.tpot_s"] + (concurrency > 1 ? `（${concurrency} 路并发）` : ""));
+      assert.equal(alone, words["zh-Hans"]["time.decode_tok_s"]);
+    });
+  }
+});
