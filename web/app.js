@@ -11,7 +11,7 @@ import { startTheme } from './theme.js';
 import { barView } from './views/bar.js';
 import { createChart } from './views/chart.js';
 import { createDock } from './views/dock.js';
-import { examplesView } from './views/examples.js';
+import { examplesView, findExample } from './views/examples.js';
 import { knobsView } from './views/knobs.js';
 import { ledgerView, memoryTable } from './views/ledger.js';
 import { ledgersView } from './views/ledgers.js';
@@ -57,7 +57,7 @@ export class App {
     this.engine = engine;
     this.examples = examples;
     this.lang = lang;
-    this.lastExample = examples[0].id;
+    this.lastExample = '';
     this.words = createTranslator(lang);
     this.format = createFormat(lang, this.unit);
     this.fields = allFields(engine.fields());
@@ -161,6 +161,7 @@ export class App {
     else fill(byId('import'), h('button', { type: 'button', class: 'disclosure', id: 'import-toggle', 'data-action': 'import', 'aria-expanded': 'false' }, words.t('import.open')));
     form.settings.update(context, task);
     form.problems.update(context, [...form.sentence.controls, ...form.settings.controls], this.linkFaults);
+    this.lastExample = findExample(this.examples, this.store.job)?.example.id ?? this.lastExample;
     fill(byId('examples'), examplesView(this.examples, this.store.job, words, this.lastExample));
     this.drawResult(context);
     this.dock.update(context);

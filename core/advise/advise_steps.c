@@ -36,6 +36,11 @@ static uint64_t item(const gp_stage_ledger *stage, gp_item_id id) {
     return bytes;
 }
 
+/* Weights on the device: those in host memory, the token table under llama.cpp and experts, are in no phase. */
+static uint64_t device_weights(const gp_stage_ledger *stage) { return gp_plan_item_bytes(stage, GP_ITEM_WEIGHTS, GP_PHASE_LOAD); }
+
+static uint64_t all_weights(const gp_stage_ledger *stage) { return gp_add(device_weights(stage), stage->host_bytes); }
+
 static uint64_t activations(const gp_stage_ledger *stage) {
     return gp_plan_most_bytes(stage, 1u << GP_ITEM_ACTIVATIONS | 1u << GP_ITEM_LOGITS);
 }
@@ -60,8 +65,8 @@ static void step_memory(gp_plan *plan) {
         number(step, "gpu_state_bytes", (double)gp_advise_state_bytes(stage));
         number(step, "activation_bytes", (double)activations(stage));
     } else {
-        number(step, "weights_bytes", (double)item(&whole, GP_ITEM_WEIGHTS));
-        number(step, "gpu_weights_bytes", (double)item(stage, GP_ITEM_WEIGHTS));
+        number(step, "weights_bytes", (double)all_weights(&whole));
+        number(step, "gpu_weights_bytes", (double)device_weights(stage));
         number(step, "cache_bytes", (double)item(stage, GP_ITEM_KV_CACHE));
     }
     memory_totals(plan, step);
@@ -71,7 +76,7 @@ static void step_memory(gp_plan *plan) {
     if (train)
         step->constraint = gp_advise_state_bytes(stage) >= activations(stage) ? "state" : "activations";
     else
-        step->constraint = item(stage, GP_ITEM_WEIGHTS) >= item(stage, GP_ITEM_KV_CACHE) ? "weights" : "cache";
+        step->constraint = device_weights(stage) >= item(stage, GP_ITEM_KV_CACHE) ? "weights" : "cache";
 }
 
 static const char *sharding_rule(const gp_plan *plan, bool smaller_fits) {
@@ -226,7 +231,7 @@ static void step_precision(gp_plan *plan) {
     text(step, plan, "kv", GP_FIELD_KV);
     gp_stage_ledger whole;
     whole_copy(plan, &whole);
-    number(step, "weights_bytes", (double)item(&whole, GP_ITEM_WEIGHTS));
+    number(step, "weights_bytes", (double)all_weights(&whole));
     number(step, "cache_bytes", (double)plan->kv.bytes);
     step->rule = plan->layout.recipe.linear_bits < 16 ? "weights_packed" : "weights_16bit";
 }

@@ -117,11 +117,12 @@ static bar_frame measure(const gp_view *view, const cJSON *stage, double usable_
     return frame;
 }
 
-/* Items that are gone at the peak, in one line. */
+/* Items that are gone at the peak, in one line; what is in no phase is in host memory, which a row of its own tells. */
 static void absent_items(gp_buffer *buffer, const gp_view *view, const cJSON *stage) {
     gp_buffer names = {0};
     const cJSON *item;
     cJSON_ArrayForEach(item, gp_json_at(stage, "items")) {
+        if (cJSON_GetArraySize(gp_json_at(item, "phases")) == 0) continue;
         if (alive_at(item, gp_json_text(stage, "peak_phase"))) continue;
         if (names.length > 0) gp_buffer_text(&names, " · ");
         gp_buffer_text(&names, item_label(view, item));

@@ -45,3 +45,15 @@ test("rules of tensor names place the experts that they name, the first that nam
   const said = ({ assumptions }) => assumptions.filter(({ path, code }) => path === "infer.override_tensors" && code === "not_modelled").length;
   assert.deepEqual(placed.map(said), [...Array(8).fill(0), ...Array(8).fill(1)]);
 });
+
+test("the steps tell the weights on a device apart from all there are, wherever they lie", () => {
+  for (const placed of [{}, { experts_on_host: true }, { host_expert_layers: 10 }, { gpu_layers: 20 }]) {
+    const [report] = planAll([{ task: "infer", model: "Qwen/Qwen3-30B-A3B", hardware: { gpu: "RTX 4090" },
+      infer: { engine: "llama.cpp", weights: "q8_0", context: 8192, ...placed } }]);
+    const { device_bytes, host_bytes = 0 } = report.memory.weights, numbers = (id) => report.steps.find((step) => step.id === id).numbers;
+    assert.ok(host_bytes > 0, JSON.stringify(placed));
+    assert.equal(numbers("memory").gpu_weights_bytes, device_bytes);
+    assert.equal(numbers("memory").weights_bytes, device_bytes + host_bytes);
+    assert.equal(numbers("precision").weights_bytes, device_bytes + host_bytes);
+  }
+});

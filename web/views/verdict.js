@@ -91,7 +91,8 @@ function solvedReasons(context) {
   return Object.entries(report.fails_at ?? {}).map(([field, fails]) => {
     const path = field === 'params' ? 'model.params' : `${context.job.task === 'infer' ? 'infer' : 'train'}.${field}`;
     const name = words.word(`field.${path}`, words.word(`field.hardware.${field}`, field));
-    if (report.solved?.[field] >= fails) return words.t('verdict.none_fits', { field: name, value: valueWords(context, path, fails) });
+    const solved = report.solved?.[field];
+    if (typeof solved === 'number' && solved >= fails) return words.t('verdict.none_fits', { field: name, value: valueWords(context, path, fails) });
     return words.t('verdict.largest', {
       field: name, value: valueWords(context, path, report.solved?.[field]), fails: valueWords(context, path, fails),
     });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settled, textOf, verdictOf, withPage } from "../support/browser.mjs";
-import { examples, gib, plan, words } from "../support/planner.mjs";
+import { examples, gib, linkOf, plan, words } from "../support/planner.mjs";
 
 const job = (id, variant) => examples.find((row) => row.id === id).variants.find((row) => row.id === variant).job;
 const verdict = (id, variant) => plan(job(id, variant)).verdict;
@@ -58,3 +58,14 @@ for (const lang of ["en", "zh-Hans"]) {
     });
   });
 }
+
+test("a job that came by a link has no lesson of an example, and where nothing fits no value is the largest", async () => {
+  const linked = { task: "infer", model: "meta-llama/Llama-2-13b-hf", hardware: { gpu: "RTX 4090" }, infer: { context: "max" } };
+  await withPage({ page: `index.html?lang=en#${linkOf(linked)}` }, async (page) => {
+    await page.waitForSelector('[data-verdict="no"]');
+    assert.equal(await page.locator(".lesson").count(), 0);
+    const reasons = await textOf(page, "#verdict");
+    assert.match(reasons, /Not even a context of 1 fits\./);
+    assert.doesNotMatch(reasons, /1 does not\./);
+  });
+});
