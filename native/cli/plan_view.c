@@ -241,11 +241,11 @@ static void waterfall(gp_buffer *buffer, const gp_view *view, const cJSON *fall)
 }
 
 /* Latency and throughput for more and more sequences. */
-static void curve(gp_buffer *buffer, const gp_view *view, const cJSON *points) {
+static void curve(gp_buffer *buffer, const gp_view *view, const cJSON *points, bool fits) {
     static const char *const names[] = {"sequences", "ttft_s", "tpot_s", "throughput_tok_s"};
     enum { NAMES = sizeof names / sizeof *names };
     if (!points) return;
-    gp_view_heading(buffer, view, "cli.curve.heading");
+    gp_view_heading(buffer, view, fits ? "cli.curve.heading" : "cli.curve.heading_if");
     gp_table table;
     gp_table_start(&table, "rrrr");
     gp_table_row(&table);
@@ -274,7 +274,7 @@ void gp_plan_view(gp_buffer *buffer, const gp_view *view, const cJSON *report) {
     job_table(buffer, view, report);
     gp_memory_view(buffer, view, report);
     waterfall(buffer, view, gp_json_at(report, "waterfall"));
-    curve(buffer, view, gp_json_at(report, "time.curve"));
+    curve(buffer, view, gp_json_at(report, "time.curve"), strcmp(gp_json_text(report, "verdict"), "no") != 0);
     gp_advice_view(buffer, view, report);
     gp_notes_view(buffer, view, report);
     link(buffer, view, report);

@@ -242,6 +242,7 @@ test("where nothing fits, no value is said to be the largest, and nothing is lef
     const { status, stdout } = gpuplan(["plan", "--brief", JSON.stringify(job), `--lang=${lang}`]);
     assert.equal(status, 1);
     for (const pattern of patterns) assert.match(stdout, pattern);
+    assert.match(gpuplan(["plan", JSON.stringify(job), `--lang=${lang}`]).stdout, /if it did fit|假如放得下/);
     assert.doesNotMatch(stdout, /\(1 does not fit\)|1 放不下/);
   }
   const room = gpuplan(["plan", "--brief", JSON.stringify({ ...job, infer: { weights: "awq", context: "max", ttft_target_s: 60 } }), "--lang=en"]).stdout;

@@ -1,5 +1,5 @@
 /* Memory over the phases of one step, on the fullest GPU. */
-import { gpuRange, phaseName, rowName, worstStage } from '../views/terms.js';
+import { gpuRange, phaseName, rowName, rowsByKey, worstStage } from '../views/terms.js';
 import { phasesOf } from '../views/ledger.js';
 import { drawBars } from './bars.js';
 import { fallFigures } from './fall.js';
@@ -18,7 +18,7 @@ export function stepStudy(context) {
     notes: [words.t('study.step.note')],
     draw: (canvas) => drawBars(canvas, context, rows),
     table: studyTable(words.t('study.step.caption'), [words.t('table.item'), ...rows.map(({ label }) => label)], [
-      ...stage.items.map((item) => ({ key: item.formula_id, item: item.id, cells: [rowName(context, item), ...life(item)] })),
+      ...[...rowsByKey(stage)].map(([key, item]) => ({ key, item: item.id, cells: [rowName(context, item), ...life(item)] })),
       { key: 'total', cells: [words.t('study.total'), ...rows.map(({ phase }) => format.bytes(stage.phases[phase].peak_bytes, 2))], isMarked: true },
     ]),
   }];

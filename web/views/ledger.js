@@ -1,16 +1,15 @@
 /* The ledger as tables: what each GPU holds, and every row with its life and its formula. */
 import { h, why } from '../dom.js';
 import { inSymbols } from '../formula.js';
-import { gpuRange, phaseName, rowKey, rowName, stageRange, timeText } from './terms.js';
+import { gpuRange, phaseName, rowKey, rowName, rowsByKey, stageRange, timeText } from './terms.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Stage} Stage */
 
 /* Stages may differ in their rows (embedding, head): each row once, in the ledger's fixed order of items. */
-/** @param {Context} context @returns {import('../types').Item[]} the first of each kind */
+/** @param {Context} context @returns {[string, import('../types').Item][]} each key with a row of it */
 function distinctRows({ report }) {
-  const items = report.memory.stages.flatMap((stage) => stage.items);
-  const first = new Map(items.map((item) => [item.formula_id, item]));
-  return [...first.values()].sort((a, b) => ITEM_ORDER.indexOf(a.id) - ITEM_ORDER.indexOf(b.id));
+  const first = new Map(report.memory.stages.flatMap((stage) => [...rowsByKey(stage)]));
+  return [...first].sort(([, a], [, b]) => ITEM_ORDER.indexOf(a.id) - ITEM_ORDER.indexOf(b.id));
 }
 
 /** The order of docs/report.md, which the colours follow too. */
@@ -28,8 +27,8 @@ export function phasesOf({ report }) {
 export function memoryTable(context) {
   const { report, words, format } = context;
   const { stages } = report.memory;
-  const cell = (/** @type {Stage} */ stage, /** @type {number} */ index, /** @type {string} */ formula) => {
-    const item = stage.items.find((row) => row.formula_id === formula);
+  const cell = (/** @type {Stage} */ stage, /** @type {number} */ index, /** @type {string} */ key) => {
+    const item = rowsByKey(stage).get(key);
     if (!item) return h('td', { class: 'number' }, words.t('table.none'));
     const isAtPeak = item.phases.includes(stage.peak_phase);
     return h('td', { class: isAtPeak ? 'number' : 'number is-aside' }, why(rowKey(stage, index, item), format.bytes(item.bytes, 2), rowName(context, item)));
@@ -38,9 +37,9 @@ export function memoryTable(context) {
     h('caption', {}, words.t('memory.caption')),
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, words.t('table.item')),
       stages.map((stage) => h('th', { scope: 'col', class: 'number' }, gpuRange(context, stage), h('small', {}, stageRange(context, stage)))))),
-    h('tbody', {}, distinctRows(context).map((item) => h('tr', { 'data-item': item.id, 'data-key': item.formula_id },
+    h('tbody', {}, distinctRows(context).map(([key, item]) => h('tr', { 'data-item': item.id, 'data-key': key },
       h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), rowName(context, item)),
-      stages.map((stage, index) => cell(stage, index, item.formula_id))))),
+      stages.map((stage, index) => cell(stage, index, key))))),
     h('tfoot', {}, h('tr', {}, h('th', { scope: 'row' }, words.t('table.peak')),
       stages.map((stage, index) => h('td', { class: 'number' }, why(`peak:${index}`, format.bytes(stage.peak_bytes, 2), words.t('why.peak')))))));
 }
@@ -55,7 +54,7 @@ function stageLedger(context, stage, index) {
     h('thead', {}, h('tr', {}, columns.slice(0, 3).map((name) => h('th', { scope: 'col', class: name === 'item' ? '' : 'number' }, words.t(`table.${name}`))),
       phases.map((phase) => h('th', { scope: 'col', class: phase === stage.peak_phase ? 'phase is-peak' : 'phase' }, phaseName(context, phase))),
       columns.slice(3).map((name) => h('th', { scope: 'col' }, words.t(`table.${name}`))))),
-    h('tbody', {}, stage.items.map((item) => h('tr', { 'data-item': item.id, 'data-key': item.formula_id },
+    h('tbody', {}, [...rowsByKey(stage)].map(([key, item]) => h('tr', { 'data-item': item.id, 'data-key': key },
       h('th', { scope: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), rowName(context, item)),
       h('td', { class: 'number' }, why(rowKey(stage, index, item), format.bytes(item.bytes, 2), rowName(context, item))),
       h('td', { class: 'number quiet' }, words.t('table.range_of', { low: format.amount(item.low_bytes, 2), high: format.amount(item.high_bytes, 2) })),

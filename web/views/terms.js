@@ -28,9 +28,24 @@ export const phaseName = ({ words }, phase) => words.t(`phase.${phase}`);
 /** @param {Context} context @param {string} item */
 export const itemName = ({ words }, item) => words.t(`item.${item}`);
 
-/* Some items have several rows, which are told apart by their formulas. */
+/* Some items have several rows, which are told apart by their formulas; what is in no phase lies in host memory. */
 /** @param {Context} context @param {import('../types').Item} item */
-export const rowName = ({ words }, item) => words.word(`row.${item.formula_id}`, words.t(`item.${item.id}`));
+export function rowName({ words }, item) {
+  const name = words.word(`row.${item.formula_id}`, words.t(`item.${item.id}`));
+  return item.phases.length > 0 ? name : words.t('table.on_host', { item: name });
+}
+
+/** The rows of a stage by a key that its other stages share: the formula, and where a stage has it again, for the part on the host or
+ * of another phase, which time. @param {Stage} stage @returns {Map<string, import('../types').Item>} */
+export function rowsByKey(stage) {
+  const rows = new Map();
+  for (const item of stage.items) {
+    let key = item.formula_id;
+    for (let again = 2; rows.has(key); again++) key = `${item.formula_id}:${again}`;
+    rows.set(key, item);
+  }
+  return rows;
+}
 
 /** The key by which a row's number answers "why". @param {Stage} stage @param {number} index of the stage @param {import('../types').Item} item */
 export const rowKey = (stage, index, item) => `item:${index}:${stage.items.indexOf(item)}`;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settled, textOf, withPage } from "../support/browser.mjs";
-import { examples, plan } from "../support/planner.mjs";
+import { examples, linkOf, plan } from "../support/planner.mjs";
 
 /** A formula as the panel sets it, worked out: signs and digit groups back to arithmetic. */
 function work(text) {
@@ -109,5 +109,17 @@ test("the panel walks from the peak to its parts and back; focus returns to the 
     await page.locator(".segment").first().click();
     await page.mouse.click(100, 400);
     assert.equal(await page.locator("#why").evaluate((dialog) => dialog.open), false);
+  });
+});
+
+test("weights on the device and those in host memory are rows of their own, which sum to all", async () => {
+  const job = { task: "infer", model: "Qwen/Qwen3-30B-A3B", hardware: { gpu: "RTX 4090" }, infer: { engine: "llama.cpp", weights: "q8_0", context: 4096 } };
+  const items = plan(job).memory.stages[0].items.filter(({ id }) => id === "weights");
+  assert.equal(items.length, 2);
+  await withPage({ page: `index.html?lang=en#${linkOf(job)}` }, async (page) => {
+    await page.waitForSelector('#memory-table [data-item="weights"]');
+    const rows = await page.locator('#memory-table [data-item="weights"]').allInnerTexts();
+    assert.deepEqual(rows.map((row) => row.replace(/\s+/g, " ").trim()).sort(),
+      items.map(({ bytes, phases }) => `weights${phases.length ? "" : " in host memory"} ${(bytes / 2 ** 30).toFixed(2)} GiB`).sort());
   });
 });
