@@ -151,7 +151,9 @@ static bool read_open_end(reader *to, const cJSON *item, const gp_field_row *row
         return true;
     }
     if (row->kind == GP_KIND_OPEN || row->kind == GP_KIND_TEXT) return false;
-    gp_argue_text(gp_diagnose(to->list, GP_CODE_NOT_SOLVABLE, row->path), "value", item->valuestring);
+    gp_diagnostic *fault = gp_diagnose(to->list, GP_CODE_NOT_SOLVABLE, row->path);
+    gp_argue_text(fault, "value", item->valuestring);
+    if (row->solve != 0) gp_argue_text(fault, "nearest", is_auto ? "max" : "auto");
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "job_source.h"
 #include "json.h"
 #include "output.h"
+#include "request/job.h"
 #include "table.h"
 
 #define ROWS_SHOWN 20
@@ -93,6 +94,8 @@ static void show_cell(gp_buffer *cell, const gp_view *view, const cJSON *row, co
         show_count(cell, gp_json_number(row, "count"), gp_json_text(row, "gpu"));
     else if (strcmp(member, "type") == 0 && value) show_instances(cell, row);
     else if (strncmp(member, "usd", 3) == 0 && value) gp_buffer_printf(cell, "%.*f", value->valuedouble < 0.1 ? 4 : 2, value->valuedouble);
+    else if (strcmp(member, "max_context") == 0 && value && value->valuedouble >= gp_field_info(GP_FIELD_CONTEXT)->max)
+        gp_buffer_text(cell, gp_message(view->language, "cli.rank.any"));
     else if (value && cJSON_IsString(value)) gp_buffer_foreign(cell, value->valuestring);
     else gp_view_argument(cell, view, value);
 }

@@ -1,5 +1,6 @@
 #include "job_source.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,10 +211,11 @@ static bool input_is_blank(const gp_buffer *input) {
     return strspn(gp_buffer_string(input), " \t\r\n") == input->length;
 }
 
-/* Reads the file or standard input. */
+/* Reads the file or standard input. A word that is no path is rather the name of a model than a file. */
 static bool read_input(const gp_arguments *arguments, const char *name, gp_buffer *input) {
     const int error = gp_read_file(name, input);
-    if (error) gp_fault(&arguments->view, "cli.fault.file", name, strerror(error));
+    if (error == ENOENT && *name != '-' && strstr(name, ".json") == NULL) gp_fault(&arguments->view, "cli.fault.no_such_file", name, "");
+    else if (error) gp_fault(&arguments->view, "cli.fault.file", name, strerror(error));
     return error == 0;
 }
 

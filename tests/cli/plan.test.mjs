@@ -235,6 +235,15 @@ test("an empty input is answered with errors, on both outputs", () => {
   }
 });
 
+test("what to write instead is said: of a word that is no file, and of auto where only max is taken", () => {
+  assert.match(gpuplan(["plan", "llama-3.1-8b"]).stderr, /no such file; .*`model=llama-3\.1-8b`/);
+  assert.match(gpuplan(["plan", "absent.json"]).stderr, /absent\.json: No such file or directory\n$/);
+  const serve = (infer) => gpuplan(["plan", "--lang=en", JSON.stringify({ task: "infer", model: "gpt2", hardware: { gpu: "T4" }, infer })]).stderr;
+  assert.match(serve({ concurrency: "auto" }), /give a value or “max”\./);
+  assert.match(serve({ tp: "max" }), /give a value or “auto”\./);
+  assert.match(serve({ prompt: "max" }), /give a value\.\n$/);
+});
+
 test("where nothing fits, no value is said to be the largest, and nothing is left for the cache", () => {
   const job = { task: "infer", model: "meta-llama/Llama-2-13b-hf", hardware: { gpu: "RTX 4090" }, infer: { context: "max", ttft_target_s: 0.001 } };
   for (const [lang, patterns] of [["en", [/context 1 \(not even that fits\)/, /room +none: nothing is left/, /targets +not kept even by one alone/]],

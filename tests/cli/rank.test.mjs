@@ -76,6 +76,11 @@ test("every model takes the place of the job's, so the job need name none", () =
   assert.deepEqual([status, /model: Missing/.test(stderr)], [2, true]);
 });
 
+test("a context that no memory bounds is told as any, not as the largest number there is", () => {
+  const { stdout } = gpuplan(["rank", "models", "task=infer", "gpu=4090", "weights=fp8", "context=8192", "--filter", "starcoder2-15b", "--lang=en"]);
+  assert.match(stdout, /starcoder2-15b +fits +any /);
+});
+
 test("a card that cannot run the job says why", () => {
   const [row] = rank("gpus", TUNE, "--filter", "v100");
   assert.equal(row.verdict, undefined);

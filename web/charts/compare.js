@@ -5,7 +5,7 @@ import { ITEM_ORDER } from '../views/ledger.js';
 import { VERDICT_SHAPES, itemsAtPeak, modelName } from '../views/terms.js';
 import { drawBars } from './bars.js';
 import { contextsFigure, modelsFigure, sharedHeads } from './models.js';
-import { barsHeight, legend, placeButton, studyTable } from './table.js';
+import { barsHeight, contextWords, legend, placeButton, studyTable } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Job} Job @typedef {import('../types').Engine} Engine @typedef {import('../types').Report} Report */
 /** @typedef {{ key: string, label: string, report: Report, isNow: boolean, set?: import('../types').Changes }} Row */
@@ -54,9 +54,6 @@ function formatsFigure(context, engine, base) {
   }];
 }
 
-/** @param {Context} context @param {Report} report */
-const contextWords = ({ words, format }, { kv }) => (kv?.max_context ? format.number(kv.max_context) : words.t('table.none'));
-
 /** @param {Engine} engine @param {(Omit<Row, 'report'> & { job: Job })[]} variants @returns {Row[]} those that can be planned */
 function rowsOf(engine, variants) {
   return variants.flatMap(({ job, ...rest }) => {
@@ -93,7 +90,7 @@ function figure(context, key, rows, args) {
     table: studyTable(words.t('study.compare.caption'), [words.t(`study.${key}.column`), words.t('params.total'), serves ? words.t('kv.max_context') : words.t('params.trainable'), words.t('table.peak'), words.t('study.verdict')],
       rows.map(({ key: id, label, report, isNow, set }) => ({
         key: id, isMarked: isNow,
-        cells: [set ? placeButton(context, label, set) : label, format.count(report.params.total), serves ? contextWords(context, report) : report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
+        cells: [set ? placeButton(context, label, set) : label, format.count(report.params.total), serves ? contextWords(context, report.kv?.max_context) : report.params.trainable ? format.count(report.params.trainable) : words.t('table.none'), format.bytes(report.memory.peak_bytes, 2),
           h('span', {}, h('span', { 'aria-hidden': 'true' }, `${VERDICT_SHAPES[report.verdict]} `), words.t(`verdict.${report.verdict}`))],
       }))),
   }];

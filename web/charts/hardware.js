@@ -1,7 +1,7 @@
 /* Which hardware for the job: GPUs of the catalogue and what is rented, each row a press away from being the plan. */
 import { h } from '../dom.js';
 import { VERDICT_SHAPES, sentenceOf } from '../views/terms.js';
-import { placeButton, studyTable, withRange } from './table.js';
+import { contextWords, placeButton, studyTable, withRange } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').RankRow} RankRow */
 
@@ -10,12 +10,12 @@ const ROWS_SHOWN = 14;
 
 /** @param {Context} context @param {import('../types').Engine} engine @returns {import('./studies.js').Figure[]} */
 export function hardwareStudy(context, engine) {
-  const { words, format, job } = context;
+  const { words, job } = context;
   const gpus = engine.rank(job, 'gpus');
   const instances = engine.rank(job, 'instances');
   return [
     figure(context, 'gpus', gpus, [{ name: words.t('table.peak'), cell: (row) => bytesOf(context, row.peak_bytes) },
-      { name: words.t('kv.max_context'), cell: (row) => (row.max_context === undefined ? words.t('table.none') : format.number(row.max_context)) }, ...servingColumns(context)]),
+      { name: words.t('kv.max_context'), cell: (row) => contextWords(context, row.max_context) }, ...servingColumns(context)]),
     figure(context, 'instances', instances, [...priceColumns(context), ...servingColumns(context)]),
   ];
 }

@@ -2,7 +2,7 @@
 import { h } from '../dom.js';
 import { valueAt, withChanges } from '../job.js';
 import { VERDICT_SHAPES, modelName } from '../views/terms.js';
-import { placeButton, studyTable } from './table.js';
+import { contextWords, placeButton, studyTable } from './table.js';
 
 /** @typedef {import('../types').Context} Context @typedef {import('../types').Engine} Engine @typedef {import('../types').Job} Job @typedef {import('../types').Changes} Changes */
 
@@ -32,7 +32,7 @@ export function modelsFigure(context, engine) {
         cells: [placeButton(context, String(row.model), row.set),
           row.verdict ? h('span', {}, h('span', { 'aria-hidden': 'true' }, `${VERDICT_SHAPES[row.verdict]} `), words.t(`verdict.${row.verdict}`)) : none,
           row.params ? format.count(row.params) : none, row.peak_bytes ? format.bytes(row.peak_bytes) : none,
-          row.max_context ? format.number(row.max_context) : none, row.tokens_per_s ? format.number(row.tokens_per_s, 0) : none],
+          contextWords(context, row.max_context), row.tokens_per_s ? format.number(row.tokens_per_s, 0) : none],
       }))),
   }];
 }

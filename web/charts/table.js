@@ -23,6 +23,12 @@ export function withRange(words, figures, name, print, unit = '') {
   return low === undefined ? `${print(value)}${unit}` : words.t('table.with_range', { value: `${print(value)}${unit}`, range: words.t('table.range_of', { low: print(low), high: print(high) }) });
 }
 
+/** The longest context; what no memory bounds is the most that a job may ask for. @param {import('../types').Context} context @param {number} [tokens] */
+export function contextWords({ words, format, field }, tokens) {
+  if (!tokens) return words.t('table.none');
+  return tokens >= (field('infer.context')?.max ?? Infinity) ? words.t('table.any') : format.number(tokens);
+}
+
 /** A name whose press plans with what the row stands for. @param {import('../types').Context} context @param {string | (string | Node)[]} name @param {import('../types').Changes} [set] */
 export const placeButton = ({ words }, name, set) => (set === undefined ? h('span', {}, name)
   : h('button', { type: 'button', class: 'link place', 'data-action': 'edit', 'data-changes': JSON.stringify(set, (_, value) => (value === undefined ? null : value)), title: words.t('study.hardware.take') }, name));
