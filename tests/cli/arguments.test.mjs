@@ -41,7 +41,8 @@ test("the bash completion completes", () => {
   const script = `source "${ROOT}/native/cli/completion/gpuplan.bash"
     try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuplan 2>/dev/null; echo "\${COMPREPLY[*]}"; }
     try gpuplan ca; try gpuplan catalog g; try gpuplan plan --ver; try gpuplan plan --unit G
-    try gpuplan plan --set train.seq; try gpuplan explain kv`;
+    try gpuplan plan --set train.seq; try gpuplan explain kv
+    try gpuplan plan seq_; try gpuplan plan train.micro; try gpuplan rank mo`;
   const run = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8", env: { PATH: `${ROOT}/build:${process.env.PATH}` } });
   const lines = run.stdout.split("\n");
   assert.equal(lines[0], "catalog");
@@ -50,6 +51,7 @@ test("the bash completion completes", () => {
   assert.equal(lines[3], "GiB GB");
   assert.match(lines[4], /train\.seq_len=/);
   assert.match(lines[5], /kv_cache/);
+  assert.deepEqual(lines.slice(6, 9), ["seq_len=", "train.micro_batch=", "models model="]);
 });
 
 test("faults of the command line: exit 2, one line each, nothing on standard output", () => {

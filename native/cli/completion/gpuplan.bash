@@ -10,6 +10,12 @@ _gpuplan_fields() {
     printf '%s\n' model= hardware.gpu=
 }
 
+# Settings need no --set before them, and the last part of their path is enough: a job is completed as either or as a file.
+_gpuplan_jobs() {
+    [[ -n $1 ]] && compgen -W "$(_gpuplan_fields; _gpuplan_fields | sed -n 's/.*\.//p')" -- "$1"
+    compgen -f -- "$1"
+}
+
 _gpuplan() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
     local commands='plan batch link rank import catalog explain score version help'
@@ -45,11 +51,13 @@ _gpuplan() {
     fi
     case $command in
         '' | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
-        rank) mapfile -t COMPREPLY < <(compgen -W 'gpus instances models' -- "$word" && compgen -f -- "$word") ;;
+        rank) mapfile -t COMPREPLY < <(compgen -W 'gpus instances models' -- "$word"; _gpuplan_jobs "$word") ;;
         catalog) mapfile -t COMPREPLY < <(compgen -W 'models gpus instances links fields formulas' -- "$word") ;;
         explain) mapfile -t COMPREPLY < <(compgen -W "$(_gpuplan_column explain)" -- "$word") ;;
-        plan | batch | link | import | score) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        plan | link) mapfile -t COMPREPLY < <(_gpuplan_jobs "$word") ;;
+        batch | import | score) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac
+    if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
 
 complete -F _gpuplan gpuplan
