@@ -89,6 +89,7 @@ void gp_device_check_like(const gp_job *job, gp_diagnostics *diagnostics) {
 
 uint64_t gp_device_free_bytes(const gp_device *device) {
     uint64_t capacity = device->capacity_bytes;
+    if (device->is_host) return capacity; /* no driver lies between a program and the host */
     bool unified = device->row != NULL && strcmp(device->row->vendor, "Apple") == 0;
     uint64_t by_macos = capacity > 32 * GP_GIB ? capacity / 4 : capacity / 3;
     return gp_sub_or_zero(capacity, unified ? by_macos : held_by_driver(capacity));

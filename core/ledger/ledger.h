@@ -63,7 +63,7 @@ static inline bool gp_device_is_measured(const gp_device *device) { return devic
 bool gp_device_find(const gp_job *job, gp_device *device, gp_diagnostics *diagnostics);
 /* Of a custom device at fault otherwise: an unknown GPU that it is said to be like. */
 void gp_device_check_like(const gp_job *job, gp_diagnostics *diagnostics);
-/* What driver and firmware leave of the device, whatever share of it a job may use. */
+/* What driver and firmware leave of the device, of a host all of it, whatever share of it a job may use. */
 uint64_t gp_device_free_bytes(const gp_device *device);
 /* Limits usable_bytes to the share of the device that the job's engine takes (infer.memory_utilization), where it goes
  * by one, and what it holds beside that share for a model (NULL: none is known). */
