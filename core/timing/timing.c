@@ -70,13 +70,15 @@ static traffic traffic_of(const gp_job *job, const gp_replica *m, const gp_servi
     return load;
 }
 
-/* Seconds that a prompt takes when it is read with others, as many tokens at once as the engine takes. */
+/* Seconds that a prompt takes when it is read with others, as many tokens at once as the engine takes. Groups of
+ * data-parallel attention within a replica read one prompt each at the same time. */
 static double shared_seconds(const gp_replica *m, double prompt, double prompt_s, double *full_s) {
-    double tokens = m->layout->recipe.batched_tokens;
+    double tokens = m->layout->recipe.batched_tokens, groups = m->attention_ways;
     *full_s = prompt_s;
     if (!m->engine->server || !(tokens > 0) || !(prompt > 0)) return prompt_s;
-    *full_s = gp_replica_prompt(m, tokens, fmin(prompt, tokens)).value;
-    return prompt < tokens ? fmin(prompt_s, *full_s * prompt / tokens) : prompt_s;
+    *full_s = gp_replica_prompt(m, tokens, fmin(prompt, tokens), groups).value;
+    double together_s = groups > 1 ? gp_replica_prompt(m, prompt, prompt, groups).value : prompt_s;
+    return (prompt < tokens ? fmin(together_s, *full_s * prompt / tokens) : together_s) / groups;
 }
 
 /* Libraries read the prompts of a batch at once and generate then; servers and llama.cpp read one after the other. */
@@ -142,7 +144,7 @@ static void serve(const gp_replica *m, const traffic *load, gp_serving *serving)
     serving->decode_tok_s = ranged_rate(serving->decode.value, decode_spread(m), &serving->alone);
     if (load->prompt >= 1) {
         double prompts = reads_batch(m) ? batch : 1;
-        serving->prompt = gp_replica_prompt(m, load->computed * prompts, load->computed);
+        serving->prompt = gp_replica_prompt(m, load->computed * prompts, load->computed, 1);
         serving->prefill.value = gp_prefill_per_second(load->prompt * prompts, serving->prompt.value, &serving->prefill.why);
         serving->prefill_tok_s = ranged_rate(serving->prefill.value, engine->spread_prefill, &serving->prompt);
     }

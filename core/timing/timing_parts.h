@@ -65,8 +65,8 @@ static inline double gp_head_width(const gp_layer_kind *kind) {
 gp_step_insight gp_replica_insight(const gp_replica *m, double batch);
 
 /* Reading `tokens` of prompts that are `length` long, in passes as large as the engine makes them. Pipeline stages overlap
- * the passes. */
-gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length);
+ * the passes. `groups` of data-parallel attention read as much each at the same time, and share the experts. */
+gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length, double groups);
 
 /* A REAL field's value, or `fallback` while it is open. */
 static inline double gp_real_or(const gp_job *job, gp_field field, double fallback) {

@@ -369,7 +369,7 @@ static double attention_flop(const gp_model *model, double tokens) {
     return flop;
 }
 
-gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
+gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length, double groups) {
     const gp_engine_speed *engine = m->engine;
     const gp_experts *experts = &m->model->shape.experts;
     double pass = m->pass_tokens > 0 ? fmin(tokens, m->pass_tokens) : tokens;
@@ -381,9 +381,9 @@ gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
     double sent = m->dense * (1 - m->host.layers), sent_experts = m->experts * (1 - m->host.experts);
     /* A group of data-parallel attention reads a prompt of its own alone, but for the experts. */
     double readers = (double)m->layout->attention.tp;
-    parts.flop = 2 * (sent / readers + sent_experts * chosen(experts) / m->expert_ranks) * tokens;
+    parts.flop = 2 * (sent / readers + sent_experts * chosen(experts) * groups / m->expert_ranks) * tokens;
     parts.flops = multiplied(peak * engine->prefill_share, engine->prefill, m->format);
-    double used = sent_experts * touched(experts, pass), unpacked = packed ? engine->unpack_bytes : 0;
+    double used = sent_experts * touched(experts, pass * groups), unpacked = packed ? engine->unpack_bytes : 0;
     double of_experts = m->expert_bytes + (engine->packed_experts ? 0 : unpacked);
     parts.pass_bytes = sent * (m->dense_bytes + unpacked) / m->dense_ranks + used * of_experts / m->expert_ranks;
     parts.rate = limited(m->bandwidth * engine->share, engine->limit_bytes_per_s);
@@ -394,7 +394,7 @@ gp_timed gp_replica_prompt(const gp_replica *m, double tokens, double length) {
                    m->host.attention * attention / m->host.attention_flops;
     parts.attention_flops = m->half_flops * engine->attention_share * (engine->half_scores ? m->half_gain : 1);
     parts.reduce_s = gp_replica_reduces(m, parts.passes, tokens * m->attention_ways, GP_PROMPT_LINK_SHARE).value;
-    parts.exchange_s = gp_replica_exchange(m, parts.passes, tokens / m->expert_groups).value;
+    parts.exchange_s = gp_replica_exchange(m, parts.passes, tokens * groups / m->expert_groups).value;
     if (m->pass_tokens > 0 && stages > 1 && parts.passes > 1)
         parts.overlap = (parts.passes + stages - 1) / (parts.passes * stages);
     gp_timed result;

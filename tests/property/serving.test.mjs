@@ -21,6 +21,14 @@ test("without room for a cache no crowd is served", () => {
   assert.ok(roomy.time.sequences > 1 && roomy.time.tpot_s > full.time.tpot_s / 2, `${roomy.time.sequences}`);
 });
 
+test("groups of data-parallel attention read their prompts at the same time", () => {
+  const served = (attention_dp) => job("sglang", { concurrency: undefined, context: 8192, prompt: undefined, weights: "fp8", tp: 8, attention_dp }, { gpu: "H200", count: 8 }, "deepseek-ai/DeepSeek-V3");
+  const [split, groups] = planAll([1, 8].map(served));
+  assert.ok(groups.time.sequences > 4 * split.time.sequences, "a latent is whole on each rank, so groups hold more of them");
+  assert.ok(groups.time.throughput_tok_s > split.time.throughput_tok_s, `${groups.time.throughput_tok_s} ${split.time.throughput_tok_s}`);
+  assert.ok(groups.time.throughput_tok_s < 8 * split.time.throughput_tok_s);
+});
+
 test("more bandwidth makes no engine slower, fewer bits mostly faster", () => {
   for (const engine of ENGINES) {
     const gpu = (bandwidth) => ({ gpu: { name: "x", memory_gib: 80, bandwidth_gb_s: bandwidth, like: "H100 SXM5 80GB" }, count: 1 });
