@@ -17,7 +17,8 @@ static void write_meters(gp_writer *writer, const gp_plan *plan, const gp_stage_
     gp_write_bytes(writer, "reserved_bytes", gp_add(allocated, gaps));
     gp_write_bytes(writer, "device_bytes", stage->peak_bytes);
     bool several = !gp_is_training(&plan->job) && plan->layout.tp * plan->layout.pp > 1;
-    if (several) gp_write_bytes(writer, "sum_allocated_bytes", sum_of_allocated(plan));
+    uint64_t sum = several ? sum_of_allocated(plan) : 0;
+    if (several && sum <= GP_EXACT_MAX) gp_write_bytes(writer, "sum_allocated_bytes", sum);
     gp_write_close(writer, '}');
 }
 

@@ -40,6 +40,12 @@ test("a sum over the GPUs of a copy is told where tables print one", () => {
   }
   const [one] = planAll([job("transformers")]);
   assert.equal(one.memory.meters.sum_allocated_bytes, undefined);
+  // Beyond 2^53 bytes a sum would not be exact: it is absent, while each GPU's are there.
+  const crowd = { task: "infer", model: "moonshotai/Kimi-K3", hardware: { gpu: "H100", count: 8 },
+    infer: { engine: "vllm", tp: 8, context: 16, concurrency: 16777216 } };
+  const { meters: beyond } = planAll([crowd])[0].memory;
+  assert.ok(Number.isSafeInteger(beyond.allocated_bytes) && beyond.allocated_bytes > 2 ** 53 / 8, `${beyond.allocated_bytes}`);
+  assert.equal(beyond.sum_allocated_bytes, undefined);
 });
 
 const itemsOf = ({ memory }, id) => memory.stages[0].items.filter((item) => item.id === id).reduce((sum, { bytes }) => sum + bytes, 0);
