@@ -35,6 +35,13 @@ bool gp_draft_whole(gp_draft *draft, gp_field field, int64_t value) {
     return note_change(draft, field);
 }
 
+bool gp_draft_real(gp_draft *draft, gp_field field, double value) {
+    const gp_field_row *row = gp_field_info(field);
+    if (value < row->min || value > row->max) return false;
+    gp_set_real(&draft->job, field, value, GP_GIVEN);
+    return note_change(draft, field);
+}
+
 bool gp_draft_choice(gp_draft *draft, gp_field field, const char *choice) {
     gp_set_choice(&draft->job, field, choice, GP_GIVEN);
     return note_change(draft, field);

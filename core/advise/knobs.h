@@ -29,6 +29,7 @@ bool gp_knob_bigger_gpu(gp_draft *draft);
 
 /* Changes of a draft. Numbers beyond the field's limits are refused. */
 bool gp_draft_whole(gp_draft *draft, gp_field field, int64_t value);
+bool gp_draft_real(gp_draft *draft, gp_field field, double value);
 bool gp_draft_choice(gp_draft *draft, gp_field field, const char *choice);
 bool gp_draft_gpu(gp_draft *draft, const gp_gpu_row *row);
 /* Holds a value that the solver found. */

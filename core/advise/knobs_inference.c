@@ -148,7 +148,18 @@ static bool experts_on_device(gp_draft *draft) {
     return set_host_experts(draft, left > of.before ? (int64_t)ceil(left) : 0);
 }
 
+/* vLLM leaves a tenth of the device to others; where there are none, half of that will do. */
+static bool memory_share(gp_draft *draft) {
+    const double most = 0.95;
+    const gp_job *job = &draft->plan->job;
+    bool leaves = gp_is_choice(job, GP_FIELD_ENGINE, GP_CHOICE_ENGINE_VLLM) && gp_known(job, GP_FIELD_MEMORY_UTILIZATION);
+    if (!leaves || draft->plan->verdict == GP_FITS || gp_real(job, GP_FIELD_MEMORY_UTILIZATION) >= most) return false;
+    return gp_draft_real(draft, GP_FIELD_MEMORY_UTILIZATION, most);
+}
+
 static const gp_knob_row rows[] = {
+    {"memory_share",
+     {GP_COST_NONE, 0, 0, "github.com/vllm-project/vllm vllm/config/cache.py (gpu_memory_utilization)"}, false, memory_share},
     {"tensor_parallel",
      {GP_COST_TIME, 0, 0, "Pope et al. 2022, arXiv:2211.05102, section 3"}, false, tensor_parallel},
     {"attention_dp", {GP_COST_TIME, 0, 0, "DeepSeek-AI 2024, arXiv:2412.19437, section 3.4"}, false, attention_dp},

@@ -29,6 +29,15 @@ test("groups of data-parallel attention read their prompts at the same time", ()
   assert.ok(groups.time.throughput_tok_s < 8 * split.time.throughput_tok_s);
 });
 
+test("where a job is a little too large for vLLM's share, a larger one is the first knob", () => {
+  const served = (memory_utilization, engine = "vllm") => job(engine, { tp: 2, memory_utilization }, { gpu: "H100 SXM5 80GB", count: 2 }, "meta-llama/Llama-3.1-70B");
+  const [short, wide, other] = planAll([served(undefined), served(0.95), served(undefined, "tensorrt-llm")]);
+  assert.equal(short.verdict, "no");
+  assert.deepEqual([short.advice[0].id, short.advice[0].set, short.advice[0].saves_bytes], ["memory_share", { "infer.memory_utilization": 0.95 }, 0]);
+  assert.equal(short.advice[0].verdict_after, wide.verdict);
+  for (const { advice } of [wide, other]) assert.ok(!advice.some(({ id }) => id === "memory_share"));
+});
+
 test("more bandwidth makes no engine slower, fewer bits mostly faster", () => {
   for (const engine of ENGINES) {
     const gpu = (bandwidth) => ({ gpu: { name: "x", memory_gib: 80, bandwidth_gb_s: bandwidth, like: "H100 SXM5 80GB" }, count: 1 });
