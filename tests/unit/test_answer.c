@@ -231,7 +231,11 @@ static void test_catalogue_and_formulas(void **state) {
 
 static void test_rank(void **state) {
     (void)state;
-    assert_int_equal(rows_of("{\"op\":\"rank\",\"job\":" JOB "}", "rank"), gp_catalog_gpu_count());
+    /* A job that names no framework is not planned for Apple's GPUs. */
+    int others = 0;
+    for (int i = 0; i < gp_catalog_gpu_count(); i++) others += strcmp(gp_catalog_gpu(i)->vendor, "Apple") != 0;
+    assert_true(others < gp_catalog_gpu_count());
+    assert_int_equal(rows_of("{\"op\":\"rank\",\"job\":" JOB "}", "rank"), others);
     assert_int_equal(rows_of("{\"op\":\"rank\",\"filter\":\"nothing\",\"job\":" JOB "}", "rank"), 0);
     int rented = rows_of("{\"op\":\"rank\",\"kind\":\"instances\",\"job\":" JOB "}", "rank");
     assert_true(rented > 50 && rented <= gp_catalog_instance_count());
