@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,4 +40,17 @@ uint64_t item_bytes(const gp_stage_ledger *ledger, gp_item_id id) {
     for (int i = 0; i < ledger->count; i++)
         if (ledger->allocations[i].id == id) sum = gp_add(sum, ledger->allocations[i].amount.bytes);
     return sum;
+}
+
+fixture *fixture_training(const char *count, const char *train) {
+    char text[1024];
+    snprintf(text, sizeof text, "{\"task\":\"pretrain\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"train\":{%s}}",
+             count, train);
+    return fixture_of(text);
+}
+
+gp_stage_share fixture_stage(const fixture *f, int64_t index) {
+    gp_stage_share share;
+    gp_layout_stage(&f->job, &f->model, &f->layout, index, &share);
+    return share;
 }

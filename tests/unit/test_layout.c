@@ -7,25 +7,9 @@
 
 #include "fixture.h"
 
-#define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \
-                 "\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
-
-static fixture *training(const char *count, const char *train) {
-    char text[1024];
-    snprintf(text, sizeof text, "{\"task\":\"pretrain\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"train\":{%s}}",
-             count, train);
-    return fixture_of(text);
-}
-
-static gp_stage_share stage(const fixture *f, int64_t index) {
-    gp_stage_share share;
-    gp_layout_stage(&f->job, &f->model, &f->layout, index, &share);
-    return share;
-}
-
 static void test_data_parallelism_is_what_the_others_leave(void **state) {
     (void)state;
-    fixture *f = training("64", "\"tp\":4,\"pp\":2,\"cp\":2,\"micro_batch\":2,\"global_batch\":64");
+    fixture *f = fixture_training("64", "\"tp\":4,\"pp\":2,\"cp\":2,\"micro_batch\":2,\"global_batch\":64");
     assert_true(f->valid);
     assert_int_equal(f->layout.dp, 4);
     assert_int_equal(f->layout.grad_accum, 8);
@@ -36,11 +20,11 @@ static void test_data_parallelism_is_what_the_others_leave(void **state) {
 
 static void test_global_batch_follows_from_accumulation(void **state) {
     (void)state;
-    fixture *f = training("8", "\"micro_batch\":2,\"grad_accum\":4");
+    fixture *f = fixture_training("8", "\"micro_batch\":2,\"grad_accum\":4");
     assert_true(f->valid);
     assert_int_equal(f->layout.global_batch, 64);
     fixture_free(f);
-    f = training("8", "\"micro_batch\":2");
+    f = fixture_training("8", "\"micro_batch\":2");
     assert_int_equal(f->layout.grad_accum, 1);
     assert_int_equal(f->layout.global_batch, 16);
     fixture_free(f);
@@ -48,7 +32,7 @@ static void test_global_batch_follows_from_accumulation(void **state) {
 
 static void test_all_contradictions_are_found_at_once(void **state) {
     (void)state;
-    fixture *f = training("8", "\"tp\":3,\"pp\":64,\"micro_batch\":3,\"grad_accum\":1,\"global_batch\":7,\"dp\":1");
+    fixture *f = fixture_training("8", "\"tp\":3,\"pp\":64,\"micro_batch\":3,\"grad_accum\":1,\"global_batch\":7,\"dp\":1");
     assert_false(f->valid);
     assert_true(fixture_has(f, GP_CODE_HEADS_NOT_DIVISIBLE, "train.tp"));
     assert_true(fixture_has(f, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp"));
@@ -59,7 +43,7 @@ static void test_all_contradictions_are_found_at_once(void **state) {
 
 static void test_batch_that_does_not_divide_is_refused(void **state) {
     (void)state;
-    fixture *f = training("8", "\"micro_batch\":4,\"global_batch\":100");
+    fixture *f = fixture_training("8", "\"micro_batch\":4,\"global_batch\":100");
     assert_false(f->valid);
     assert_true(fixture_has(f, GP_CODE_BATCH_MISMATCH, "train.global_batch"));
     fixture_free(f);
@@ -67,18 +51,18 @@ static void test_batch_that_does_not_divide_is_refused(void **state) {
 
 static void test_kv_heads_are_copied_beyond_their_number(void **state) {
     (void)state;
-    fixture *f = training("16", "\"tp\":16");
+    fixture *f = fixture_training("16", "\"tp\":16");
     assert_true(f->valid);
     assert_true(fixture_has(f, GP_CODE_KV_HEADS_REPLICATED, "train.tp"));
-    assert_int_equal(stage(f, 0).kv_heads, 1);
+    assert_int_equal(fixture_stage(f, 0).kv_heads, 1);
     fixture_free(f);
 }
 
 static void test_expert_parallelism_leaves_a_dense_model_alone(void **state) {
     (void)state;
-    fixture *plain = training("8", "\"dp\":8"), *expert = training("8", "\"dp\":8,\"ep\":8");
+    fixture *plain = fixture_training("8", "\"dp\":8"), *expert = fixture_training("8", "\"dp\":8,\"ep\":8");
     assert_true(plain->valid && expert->valid);
-    assert_int_equal(stage(plain, 0).linear_params, stage(expert, 0).linear_params);
+    assert_int_equal(fixture_stage(plain, 0).linear_params, fixture_stage(expert, 0).linear_params);
     fixture_free(plain);
     fixture_free(expert);
 }
@@ -98,7 +82,7 @@ static void test_expert_parallelism_divides_the_experts(void **state) {
                  "\"count\":16},\"train\":{%s}}", rows[i].layout);
         fixture *f = fixture_of(text);
         assert_true(f->valid);
-        gp_stage_share share = stage(f, 0);
+        gp_stage_share share = fixture_stage(f, 0);
         assert_int_equal(share.local_experts, rows[i].experts);
         assert_int_equal(share.expert_ranks, rows[i].ranks);
         assert_int_equal(share.expert_params, experts / (uint64_t)rows[i].parts);
@@ -118,7 +102,7 @@ static void test_shares_of_unlike_layers_sum_to_the_model(void **state) {
         assert_true(f->valid);
         uint64_t params = f->model.head_params == 0 ? 0 - f->model.embedding_params : 0;
         for (int64_t index = 0; index < 4; index++) {
-            gp_stage_share share = stage(f, index);
+            gp_stage_share share = fixture_stage(f, index);
             params += share.linear_params + share.other_params;
         }
         assert_int_equal(params, f->model.total_params);
@@ -128,12 +112,12 @@ static void test_shares_of_unlike_layers_sum_to_the_model(void **state) {
 
 static void test_shares_sum_to_the_model(void **state) {
     (void)state;
-    fixture *f = training("5", "\"pp\":5");
+    fixture *f = fixture_training("5", "\"pp\":5");
     assert_true(f->valid);
     uint64_t params = 0;
     int64_t layers = 0;
     for (int64_t i = 0; i < 5; i++) {
-        gp_stage_share share = stage(f, i);
+        gp_stage_share share = fixture_stage(f, i);
         params += share.linear_params + share.other_params;
         layers += share.layers;
         assert_int_equal(share.layers, i < 2 ? 7 : 6);
@@ -147,8 +131,8 @@ static void test_shares_sum_to_the_model(void **state) {
 
 static void test_tensor_parallel_shares(void **state) {
     (void)state;
-    fixture *f = training("4", "\"tp\":4");
-    gp_stage_share share = stage(f, 0);
+    fixture *f = fixture_training("4", "\"tp\":4");
+    gp_stage_share share = fixture_stage(f, 0);
     /* Matrices are divided, the two norms of 4096 are on every rank. */
     uint64_t matrices = UINT64_C(4096) * (UINT64_C(2) * 4096 + UINT64_C(2) * 1024 + UINT64_C(3) * 14336) / 4;
     assert_int_equal(share.linear_params, UINT64_C(32) * matrices);
@@ -160,17 +144,17 @@ static void test_tensor_parallel_shares(void **state) {
 
 static void test_micro_batches_in_flight(void **state) {
     (void)state;
-    fixture *f = training("4", "\"pp\":4,\"grad_accum\":8");
-    for (int64_t i = 0; i < 4; i++) assert_int_equal(stage(f, i).in_flight, 4 - i);
+    fixture *f = fixture_training("4", "\"pp\":4,\"grad_accum\":8");
+    for (int64_t i = 0; i < 4; i++) assert_int_equal(fixture_stage(f, i).in_flight, 4 - i);
     fixture_free(f);
-    f = training("4", "\"pp\":4,\"grad_accum\":2");
-    assert_int_equal(stage(f, 0).in_flight, 2);
-    assert_int_equal(stage(f, 3).in_flight, 1);
+    f = fixture_training("4", "\"pp\":4,\"grad_accum\":2");
+    assert_int_equal(fixture_stage(f, 0).in_flight, 2);
+    assert_int_equal(fixture_stage(f, 3).in_flight, 1);
     fixture_free(f);
     /* Two chunks of 4 layers: (v p + p - 1) chunks at the first stage, factor 1 + (p - 1) / (p v) of v p. */
-    f = training("4", "\"pp\":4,\"vpp\":2,\"grad_accum\":8");
-    assert_int_equal(stage(f, 0).in_flight, 11);
-    assert_int_equal(stage(f, 3).in_flight, 5);
+    f = fixture_training("4", "\"pp\":4,\"vpp\":2,\"grad_accum\":8");
+    assert_int_equal(fixture_stage(f, 0).in_flight, 11);
+    assert_int_equal(fixture_stage(f, 3).in_flight, 5);
     fixture_free(f);
 }
 
@@ -181,8 +165,8 @@ static void test_adapters_are_counted_per_stage(void **state) {
     assert_true(f->valid);
     uint64_t per_layer = UINT64_C(8) * (4096 + 4096) + UINT64_C(8) * (4096 + 1024);
     assert_int_equal(f->model.adapter_params, 32 * per_layer);
-    assert_int_equal(stage(f, 0).adapter_params, 16 * per_layer);
-    assert_int_equal(stage(f, 1).adapter_params, 16 * per_layer);
+    assert_int_equal(fixture_stage(f, 0).adapter_params, 16 * per_layer);
+    assert_int_equal(fixture_stage(f, 1).adapter_params, 16 * per_layer);
     fixture_free(f);
 }
 
@@ -231,7 +215,7 @@ static void test_groups_within_tensor_parallelism(void **state) {
     (void)state;
     fixture *f = deepseek("sglang", "8", "\"tp\":8,\"attention_dp\":8");
     assert_true(f->valid);
-    gp_stage_share share = stage(f, 0);
+    gp_stage_share share = fixture_stage(f, 0);
     assert_int_equal(f->layout.dp, 1);
     assert_int_equal(f->layout.attention.tp, 1);
     assert_int_equal(f->layout.sequences, 8);
@@ -241,13 +225,13 @@ static void test_groups_within_tensor_parallelism(void **state) {
     assert_int_equal(share.head_params, 926679040 / 8);
     fixture_free(f);
     f = deepseek("sglang", "16", "\"tp\":16,\"attention_dp\":8");
-    share = stage(f, 0);
+    share = fixture_stage(f, 0);
     assert_int_equal(f->layout.attention.tp, 2);
     assert_int_equal(share.linear_params, 61 * (15138816LL + 171966464LL / 2) + 3 * 396361728LL / 16 + 58LL * 257 * 44040192 / 16);
     assert_int_equal(share.embedding_params, 926679040 / 2);
     fixture_free(f);
     f = deepseek("tensorrt-llm", "8", "\"tp\":8,\"attention_dp\":8");
-    share = stage(f, 0);
+    share = fixture_stage(f, 0);
     assert_int_equal(share.linear_params, 61 * 187105280LL + 3 * 396361728LL + 58LL * (44040192LL + 256 * 44040192LL / 8));
     assert_int_equal(share.head_params, 926679040);
     fixture_free(f);
@@ -257,20 +241,20 @@ static void test_groups_that_are_replicas_share_the_experts(void **state) {
     (void)state;
     const int64_t beside = 61 * 187105280LL + 3 * 396361728LL, experts = 58LL * 256 * 44040192, shared = 58 * 44040192LL;
     fixture *f = deepseek("vllm", "8", "\"tp\":1,\"attention_dp\":8");
-    gp_stage_share share = stage(f, 0);
+    gp_stage_share share = fixture_stage(f, 0);
     assert_true(f->valid);
     assert_int_equal(f->layout.dp, 8);
     assert_int_equal(gp_layout_caches(&f->layout), 8);
     assert_int_equal(share.linear_params, beside + shared + experts / 8);
     fixture_free(f);
     f = deepseek("vllm", "16", "\"tp\":2,\"attention_dp\":8,\"ep\":16");
-    share = stage(f, 0);
+    share = fixture_stage(f, 0);
     assert_int_equal(f->layout.attention.tp, 2);
     assert_int_equal(share.local_experts, 16);
     assert_int_equal(share.expert_params, experts / 16);
     fixture_free(f);
     f = deepseek("vllm", "16", "\"tp\":1,\"attention_dp\":8,\"ep\":4"); /* twice 8 GPUs */
-    share = stage(f, 0);
+    share = fixture_stage(f, 0);
     assert_int_equal(f->layout.dp, 16);
     assert_int_equal(share.expert_params, experts / 8);
     fixture_free(f);
@@ -341,7 +325,7 @@ static void test_context_parallelism_shares_out_copies(void **state) {
 
 static void test_hostile_degrees_do_not_overflow(void **state) {
     (void)state;
-    fixture *f = training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
+    fixture *f = fixture_training("1048576", "\"tp\":1024,\"pp\":1024,\"cp\":1024,\"dp\":1048576,\"micro_batch\":1048576,"
                                      "\"grad_accum\":1048576,\"global_batch\":1073741824");
     assert_false(f->valid);
     assert_true(f->layout.global_batch > 0);

@@ -8,32 +8,16 @@
 
 #include "fixture.h"
 
-#define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \
-                 "\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
-
-static fixture *training(const char *count, const char *train) {
-    char text[1024];
-    snprintf(text, sizeof text, "{\"task\":\"pretrain\"," LLAMA_8B ",\"hardware\":{\"gpu\":\"H100\",\"count\":%s},\"train\":{%s}}",
-             count, train);
-    return fixture_of(text);
-}
-
-static gp_stage_share stage(const fixture *f, int64_t index) {
-    gp_stage_share share;
-    gp_layout_stage(&f->job, &f->model, &f->layout, index, &share);
-    return share;
-}
-
 static void test_schedules_hold_what_they_must(void **state) {
     (void)state;
     static const struct { const char *schedule; int64_t first, last; } rows[] = {{"1f1b", 4, 1}, {"gpipe", 16, 16}, {"zb-v", 4, 4}, {"zb-h1", 4, 4}, {"dualpipe", 5, 5}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char fields[128];
         snprintf(fields, sizeof fields, "\"pp\":4,\"grad_accum\":16,\"schedule\":\"%s\"", rows[i].schedule);
-        fixture *f = training("4", fields);
+        fixture *f = fixture_training("4", fields);
         assert_true(f->valid);
-        assert_int_equal(stage(f, 0).in_flight, rows[i].first);
-        assert_int_equal(stage(f, 3).in_flight, rows[i].last);
+        assert_int_equal(fixture_stage(f, 0).in_flight, rows[i].first);
+        assert_int_equal(fixture_stage(f, 3).in_flight, rows[i].last);
         fixture_free(f);
     }
 }
@@ -45,8 +29,8 @@ static void test_one_stage_holds_one_micro_batch_whatever_the_schedule(void **st
         const char *schedule = gp_choice_text(GP_FIELD_SCHEDULE, i, &length);
         char fields[128];
         snprintf(fields, sizeof fields, "\"pp\":1,\"grad_accum\":16,\"schedule\":\"%.*s\"", length, schedule);
-        fixture *f = training("4", fields);
-        gp_stage_share only = stage(f, 0);
+        fixture *f = fixture_training("4", fields);
+        gp_stage_share only = fixture_stage(f, 0);
         assert_int_equal(only.in_flight, 1);
         assert_true(only.first && only.last && only.copies == 1);
         fixture_free(f);
@@ -55,11 +39,11 @@ static void test_one_stage_holds_one_micro_batch_whatever_the_schedule(void **st
 
 static void test_a_pipeline_both_ways_holds_each_stage_twice(void **state) {
     (void)state;
-    fixture *f = training("4", "\"pp\":4,\"grad_accum\":16");
-    fixture *both = training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"dualpipe\"");
+    fixture *f = fixture_training("4", "\"pp\":4,\"grad_accum\":16");
+    fixture *both = fixture_training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"dualpipe\"");
     assert_true(f->valid && both->valid);
     for (int64_t i = 0; i < 4; i++) {
-        gp_stage_share one = stage(f, i), mirror = stage(f, 3 - i), share = stage(both, i);
+        gp_stage_share one = fixture_stage(f, i), mirror = fixture_stage(f, 3 - i), share = fixture_stage(both, i);
         assert_int_equal(share.layers, one.layers);
         assert_int_equal(share.linear_params, one.linear_params + mirror.linear_params);
         assert_int_equal(share.other_params, one.other_params + mirror.other_params);
@@ -72,9 +56,9 @@ static void test_a_pipeline_both_ways_holds_each_stage_twice(void **state) {
 
 static void test_a_v_has_both_ends_on_its_first_gpu(void **state) {
     (void)state;
-    fixture *f = training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"zb-v\"");
+    fixture *f = fixture_training("4", "\"pp\":4,\"grad_accum\":16,\"schedule\":\"zb-v\"");
     for (int64_t i = 0; i < 4; i++) {
-        gp_stage_share share = stage(f, i);
+        gp_stage_share share = fixture_stage(f, i);
         assert_int_equal(share.first, i == 0);
         assert_int_equal(share.last, i == 0);
         assert_int_equal(share.embedding_params, i == 0 ? 128256 * 4096 : 0);
@@ -102,7 +86,7 @@ static void test_prediction_modules_are_layers_of_the_last_stage(void **state) {
     const uint64_t experts = (UINT64_C(256) / 64 + 1) * 3 * h * 2048, router = h * 256 + 256, norms = 2 * h;
     const uint64_t module = latents + experts + router + norms + 2 * h * h + 3 * h, table = 129280 * h;
     fixture *without = deepseek(""), *one = deepseek(",\"mtp_layers\":1"), *two = deepseek(",\"mtp_layers\":2");
-    gp_stage_share none = stage(without, 15), last = stage(one, 15), more = stage(two, 15), first = stage(one, 0);
+    gp_stage_share none = fixture_stage(without, 15), last = fixture_stage(one, 15), more = fixture_stage(two, 15), first = fixture_stage(one, 0);
     assert_int_equal(all_params(&last) - all_params(&none), module + table);
     assert_int_equal(all_params(&more) - all_params(&last), module);
     assert_int_equal(last.expert_params - none.expert_params, UINT64_C(4) * 3 * h * 2048);
@@ -133,7 +117,7 @@ static void test_a_latent_layer_with_experts_keeps_what_is_published(void **stat
 }
 
 static void expect_shards(const char *count, const char *train, int64_t shards) {
-    fixture *f = training(count, train);
+    fixture *f = fixture_training(count, train);
     if (!f->valid || gp_layout_shards(&f->layout) != shards) print_error("%s\n", train);
     assert_true(f->valid);
     assert_int_equal(gp_layout_shards(&f->layout), shards);
@@ -158,16 +142,16 @@ static void test_hybrid_sharding_divides_within_a_group(void **state) {
 
 static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
     (void)state;
-    fixture *f = training("4", "\"framework\":\"hf-trainer\",\"tp\":1,\"pp\":1,\"dp\":1,\"grad_accum\":16");
+    fixture *f = fixture_training("4", "\"framework\":\"hf-trainer\",\"tp\":1,\"pp\":1,\"dp\":1,\"grad_accum\":16");
     assert_true(f->valid && f->layout.device_map);
     assert_true(fixture_has(f, GP_CODE_DEVICE_MAP, "hardware.count"));
     for (int64_t i = 0; i < 4; i++) {
-        assert_int_equal(stage(f, i).layers, 8);
-        assert_int_equal(stage(f, i).in_flight, 1);
+        assert_int_equal(fixture_stage(f, i).layers, 8);
+        assert_int_equal(fixture_stage(f, i).in_flight, 1);
     }
     fixture_free(f);
     /* Megatron has no such way: the GPUs have no place. */
-    f = training("4", "\"framework\":\"megatron\",\"tp\":1,\"pp\":1,\"dp\":1");
+    f = fixture_training("4", "\"framework\":\"megatron\",\"tp\":1,\"pp\":1,\"dp\":1");
     assert_true(fixture_has(f, GP_CODE_PARALLEL_MISMATCH, "hardware.count"));
     fixture_free(f);
 }
@@ -175,30 +159,30 @@ static void test_one_copy_of_the_trainer_is_laid_over_its_gpus(void **state) {
 static void test_ends_count_as_layers_where_chunks_are_too_many(void **state) {
     (void)state;
     /* 32 layers and both ends are 34: two for each of 17 stages. */
-    fixture *f = training("17", "\"framework\":\"megatron\",\"tp\":1,\"pp\":17,\"vpp\":2");
+    fixture *f = fixture_training("17", "\"framework\":\"megatron\",\"tp\":1,\"pp\":17,\"vpp\":2");
     assert_true(f->valid);
     int64_t layers = 0;
     for (int64_t i = 0; i < 17; i++) {
-        assert_int_equal(stage(f, i).first_layer, layers);
-        layers += stage(f, i).layers;
-        assert_int_equal(stage(f, i).layers, i == 0 || i == 16 ? 1 : 2);
+        assert_int_equal(fixture_stage(f, i).first_layer, layers);
+        layers += fixture_stage(f, i).layers;
+        assert_int_equal(fixture_stage(f, i).layers, i == 0 || i == 16 ? 1 : 2);
     }
     assert_int_equal(layers, 32);
     fixture_free(f);
-    f = training("18", "\"framework\":\"megatron\",\"tp\":1,\"pp\":18,\"vpp\":2");
+    f = fixture_training("18", "\"framework\":\"megatron\",\"tp\":1,\"pp\":18,\"vpp\":2");
     assert_true(fixture_has(f, GP_CODE_LAYERS_NOT_ENOUGH, "train.pp"));
     fixture_free(f);
 }
 
 static void test_torchtitan_cuts_the_batch_for_its_pipeline(void **state) {
     (void)state;
-    fixture *f = training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":8");
+    fixture *f = fixture_training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":8");
     assert_true(f->valid);
     assert_int_equal(f->layout.micro_batch, 2);
     assert_int_equal(f->layout.grad_accum, 4);
     assert_int_equal(f->layout.global_batch, 16);
     fixture_free(f);
-    f = training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":3");
+    f = fixture_training("8", "\"framework\":\"torchtitan\",\"tp\":1,\"pp\":4,\"micro_batch\":3");
     assert_int_equal(f->layout.micro_batch, 1);
     assert_int_equal(f->layout.grad_accum, 3);
     fixture_free(f);

@@ -11,8 +11,6 @@
 #include "expression.h"
 #include "fixture.h"
 
-#define LLAMA_8B "\"model\":{\"layers\":32,\"hidden\":4096,\"heads\":32,\"kv_heads\":8,\"head_dim\":128,\"ffn\":14336," \
-                 "\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
 #define LLAMA_405B_4 "\"model\":{\"layers\":4,\"hidden\":16384,\"heads\":128,\"kv_heads\":16,\"head_dim\":128," \
                      "\"ffn\":53248,\"vocab\":128256,\"tied_embeddings\":false,\"style\":\"llama\"}"
 

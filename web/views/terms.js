@@ -50,10 +50,14 @@ export function rowsByKey(stage) {
 /** The key by which a row's number answers "why". @param {Stage} stage @param {number} index of the stage @param {import('../types').Item} item */
 export const rowKey = (stage, index, item) => `item:${index}:${stage.items.indexOf(item)}`;
 
+/* Rates end in "tok_s" and "per_s"; step_s of training says its unit in its name. */
+/** @param {string} name */
+const isSeconds = (name) => name.endsWith('_s') && !/(tok|per)_s$/.test(name) && name !== 'step_s';
+
 /** A figure of `time` as the page shows it. @param {import('../types').Format} format @param {string} name @param {number} value */
 export function timeText(format, name, value) {
   if (/^(bubble|efficiency)$/.test(name)) return format.percent(value);
-  return /^(ttft|tpot|alone|prompt|serving_step|floor|reduce)_s$/.test(name) ? format.seconds(value) : format.number(value, value < 100 ? 1 : 0);
+  return isSeconds(name) ? format.seconds(value) : format.number(value, value < 100 ? 1 : 0);
 }
 
 /** The sentence of an error, warning or assumption. @param {Pick<Context, 'words' | 'format'>} context @param {'error' | 'warning' | 'assumption'} kind @param {Diagnostic} row */

@@ -123,3 +123,18 @@ test("weights on the device and those in host memory are rows of their own, whic
       items.map(({ bytes, phases }) => `weights${phases.length ? "" : " in host memory"} ${(bytes / 2 ** 30).toFixed(2)} GiB`).sort());
   });
 });
+
+test("times of serving stand in units of time, rates as numbers", async () => {
+  const job = { task: "infer", model: "deepseek-ai/DeepSeek-V3", hardware: { gpu: "H200 SXM5 141GB", count: 8 }, infer: { engine: "sglang", weights: "fp8", tp: 8, attention_dp: 8, concurrency: 64 } };
+  await withPage({ page: `index.html?lang=en#${linkOf(job)}` }, async (page) => {
+    await page.waitForSelector(".speeds");
+    await page.click("#tab-ledger");
+    const { time } = plan(job), shown = (name) => textOf(page, `#panel-ledger [data-why="time:${name}"]`);
+    for (const name of ["ttft_s", "tpot_s", "floor_s", "exchange_s"]) {
+      const [, figure, unit] = /^([\d.]+) (m?s)$/.exec(await shown(name));
+      const seconds = Number(figure) * (unit === "ms" ? 1e-3 : 1);
+      assert.ok(Math.abs(seconds / time[name] - 1) < 0.02, `${name}: ${figure} ${unit}, ${time[name]}`);
+    }
+    assert.match(await shown("decode_tok_s"), /^[\d.]+$/);
+  });
+});
